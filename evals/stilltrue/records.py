@@ -1,0 +1,126 @@
+"""The harness's vocabulary: what a scenario says, what a system answers, what a question's outcome was."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_instant(value: Any) -> datetime:
+    """An ISO 8601 instant with an offset, such as ``2026-01-05T09:00Z``, as an aware UTC datetime."""
+    try:
+        instant = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError(f"not an instant: {value!r} (write it as 2026-01-05T09:00Z)") from None
+    if instant.tzinfo is None:
+        raise ValueError(f"instant without a zone: {value!r} (append Z for UTC)")
+    return instant.astimezone(UTC)
+
+
+def parse_duration(value: Any) -> timedelta:
+    """A span such as ``90s``, ``15m``, ``12h``, ``40d`` or ``2w``."""
+    if isinstance(value, timedelta):
+        return value
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value))
+    if not found:
+        raise ValueError(f"not a duration: {value!r} (write 90s, 15m, 12h, 40d or 2w)")
+    return timedelta(**{_UNITS[found[2]]: float(found[1])})
+
+
+Instant = Annotated[datetime, BeforeValidator(parse_instant)]
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+FactId = Annotated[str, Field(min_length=1, pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Remember(_Record):
+    """Store a fact. ``id`` is the scenario's own name for it; systems never see it."""
+
+    id: FactId
+    text: Text
+    pinned: bool = False
+
+
+class Update(_Record):
+    """Correct the fact ``target``: it is retired, ``id`` takes its place."""
+
+    target: FactId
+    id: FactId
+    text: Text
+
+
+class Target(_Record):
+    """The fact that forget, pin or unpin is about."""
+
+    target: FactId
+
+
+class Consolidate(_Record):
+    """Run a maintenance cycle: always, or (``if_due``) only when the system's own threshold is reached."""
+
+    if_due: bool = False
+
+
+class Ask(_Record):
+    """A question, the facts that answer it now (gold) and the retired facts about the same thing (forbidden)."""
+
+    query: Text
+    gold: tuple[FactId, ...] = ()
+    forbidden: tuple[FactId, ...] = ()
+    as_of: Instant | None = None
+
+
+OPERATIONS = ("remember", "update", "forget", "pin", "unpin", "advance", "consolidate", "ask")
+
+
+class Step(_Record):
+    """One thing that happens: an optional instant and exactly one operation."""
+
+    at: Instant | None = None
+    remember: Remember | None = None
+    update: Update | None = None
+    forget: Target | None = None
+    pin: Target | None = None
+    unpin: Target | None = None
+    advance: Duration | None = None
+    consolidate: Consolidate | None = None
+    ask: Ask | None = None
+
+    @model_validator(mode="after")
+    def _one_operation(self) -> "Step":
+        given = [name for name in OPERATIONS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"a step has exactly one of {', '.join(OPERATIONS)}; this one has {given or 'none'}")
+        return self
+
+
+class Scenario(_Record):
+    """A short history of one memory with questions in it. ``family`` and ``background`` facts are filled in on loading."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    domain: Text
+    background: str | None = None
+    steps: Annotated[tuple[Step, ...], Field(min_length=1)]
+
+
+Failure = Literal["leak", "shrink", "displacement"]
+
+
+class Family(_Record):
+    """Scenarios that answer one question. ``reveals`` names the failures that its controls must show (METRICS.md)."""
+
+    family: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
+    question: Text
+    corrections: Literal["explicit", "implied"] = "explicit"
+    reveals: Annotated[tuple[Failure, ...], Field(min_length=1)] = ("leak",)
+    seen_in: tuple[str, ...] = ()
+    scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]

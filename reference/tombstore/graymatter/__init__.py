@@ -1,0 +1,1 @@
+"""GrayMatter's memory store: reading what the original engine wrote."""
