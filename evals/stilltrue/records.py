@@ -1,7 +1,6 @@
 """The harness's vocabulary: what a scenario says, what a system answers, what a question's outcome was."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -104,7 +103,7 @@ class Step(_Record):
 
 
 class Scenario(_Record):
-    """A short history of one memory with questions in it. ``family`` and ``background`` facts are filled in on loading."""
+    """A short history of one memory with questions in it; ``background`` names facts that are loaded first."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
     domain: Text
@@ -124,3 +123,65 @@ class Family(_Record):
     reveals: Annotated[tuple[Failure, ...], Field(min_length=1)] = ("leak",)
     seen_in: tuple[str, ...] = ()
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
+
+
+class BackgroundFact(_Record):
+    """A live fact that has nothing to do with the questions."""
+
+    id: Annotated[str, Field(pattern=r"^bg-[a-z0-9][a-z0-9_-]*$")]
+    at: Instant
+    text: Text
+
+
+class Background(_Record):
+    """A named body of unrelated live facts, which puts ranking under pressure."""
+
+    background: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
+    description: Text
+    facts: Annotated[tuple[BackgroundFact, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One result of a system: the text, the system's own handle of the fact if it has one, its score if it tells."""
+
+    text: str
+    handle: str | None = None
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A result after the harness has recognized it: the scenario's fact ID, or None for a text that no step stored."""
+
+    fact: str | None
+    text: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """An ``ask`` with its ground truth. ``retired`` is T of METRICS.md: all facts retired at that moment."""
+
+    family: str
+    scenario: str
+    number: int
+    query: str
+    at: datetime
+    as_of: datetime | None
+    gold: frozenset[str]
+    forbidden: frozenset[str]
+    retired: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a system returned for a question, best first, cut at ``k`` (R), and what it returns on the same store built
+    without the retired facts (``counterfactual``, R'). ``unsupported`` names an operation it doesn't offer.
+    """
+
+    question: Question
+    k: int
+    returned: tuple[Hit, ...] = ()
+    counterfactual: tuple[Hit, ...] = ()
+    unsupported: str | None = None

@@ -17,7 +17,7 @@ SECOND: Instant = 1_000_000_000
 HOUR: Instant = 3600 * SECOND
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)")
+_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def system_clock() -> Instant:
@@ -41,12 +41,15 @@ class ManualClock:
 
 
 def parse_instant(text: str) -> Instant:
-    """The instant that an RFC 3339 text names, in any zone. Raises ValueError when it names none."""
+    """The instant that an RFC 3339 text names, in any zone. Raises ValueError when it names none in years 1 to 9999."""
     found = _RFC3339.fullmatch(text)
     if not found:
         raise ValueError(f"not an RFC 3339 time: {text!r}")
     date, clock, fraction, zone = found.groups()
-    whole = datetime.fromisoformat(f"{date}T{clock}{'+00:00' if zone in 'Zz' else zone}")
+    try:
+        whole = datetime.fromisoformat(f"{date}T{clock}{'+00:00' if zone in 'Zz' else zone}").astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"no time in the years 1 to 9999: {text!r}") from None
     seconds = (whole - _EPOCH) // timedelta(seconds=1)
     return seconds * SECOND + int((fraction or "").ljust(9, "0"))
 

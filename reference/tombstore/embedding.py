@@ -55,7 +55,9 @@ class SentenceTransformer:
         if self._sha256 is not None:
             _verify(Path(self._model) / "model.safetensors", self._sha256)
         import sentence_transformers
+        from transformers.utils import logging as transformers_logging
 
+        transformers_logging.disable_progress_bar()  # weights load in a moment, and whoever embeds prints for itself
         try:
             return cast("Any", sentence_transformers.SentenceTransformer)(
                 str(self._model), device="cpu", local_files_only=self._offline

@@ -39,8 +39,8 @@ def _state(fact: Fact) -> str:
 
 
 def _escaped(line: str) -> str:
-    """The line with everything that Markdown or HTML would interpret shown as itself."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>&~])", r"\\\1", line)
+    """The line with everything that Markdown or HTML would interpret shown as itself, without indentation (code)."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-=.!|<>&~])", r"\\\1", line.strip())
 
 
 def _code(text: str) -> str:

@@ -89,25 +89,32 @@ _KNOWN: dict[str, type] = {
 }
 
 
-def fact_from_json(value: bytes | str | Mapping[str, Any]) -> Fact:
-    """Read one fact. Unknown keys are kept and missing ones take the original's defaults. Raises InvalidFact.
+def fact_from_json(value: object) -> Fact:
+    """Read one fact from JSON (bytes, text, or parsed). Unknown keys are kept. Raises InvalidFact.
 
-    As in Go, a missing time is the zero time, JSON null counts as missing, and bytes that are not UTF-8 become U+FFFD.
+    As in Go, missing keys take their zero values, JSON null counts as missing, and bytes that are not UTF-8 become
+    U+FFFD.
     """
     record = _as_record(value)
     known = {key: _checked(key, record[key]) for key in _KNOWN if record.get(key) is not None}
     if not known.get("id"):
         raise InvalidFact("a fact needs an id")
-    extra = {key: item for key, item in record.items() if key not in _KNOWN}
+    try:
+        extra = {well_formed(key): _kept(key, item) for key, item in record.items() if key not in _KNOWN}
+    except RecursionError:
+        raise InvalidFact("nested too deeply to be a fact") from None
     return Fact(**{**_WHEN_MISSING, **known}, extra=extra)
 
 
-def _as_record(value: bytes | str | Mapping[str, Any]) -> Mapping[str, Any]:
+def _as_record(value: object) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
-        return value
-    text = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
+        return cast("Mapping[str, Any]", value)
+    if not isinstance(value, bytes | str):
+        raise InvalidFact(f"a fact is a JSON object, not {type(value).__name__}")
+    # Each byte that is not UTF-8 becomes an unpaired surrogate and then U+FFFD; "replace" would join some, Go doesn't.
+    text = well_formed(value.decode("utf-8", "surrogateescape")) if isinstance(value, bytes) else value
     try:
-        record = json.loads(text)
+        record = parse_json(text)
     except (ValueError, RecursionError) as error:
         raise InvalidFact(f"not JSON: {error}") from None
     if not isinstance(record, dict):
@@ -115,12 +122,17 @@ def _as_record(value: bytes | str | Mapping[str, Any]) -> Mapping[str, Any]:
     return cast("dict[str, Any]", record)
 
 
+def parse_json(text: str) -> Any:
+    """The value of a JSON text, in which ``-0`` stays negative: Go writes it so, Python would read the integer 0."""
+    return json.loads(text, parse_int=lambda digits: -0.0 if digits == "-0" else int(digits))
+
+
 def _checked(key: str, value: Any) -> Any:
     """The value in its Python form, or InvalidFact when it has another type."""
     wanted = _KNOWN[key]
     try:
         if wanted is float and isinstance(value, int | float) and not isinstance(value, bool):
-            return _finite(float(value))
+            return _finite(key, float(value))
         if type(value) is not wanted:  # not isinstance: true is no integer here
             raise InvalidFact(f"{key} is {type(value).__name__}, expected {wanted.__name__}")
         value = cast("Any", value)
@@ -133,10 +145,26 @@ def _checked(key: str, value: Any) -> Any:
         raise InvalidFact(f"{key}: {error}" if not isinstance(error, InvalidFact) else str(error)) from None
 
 
-def _finite(value: float) -> float:
+def _finite(key: str, value: float) -> float:
     if not np.isfinite(value):
-        raise InvalidFact(f"number out of range: {value}")
+        raise InvalidFact(f"{key}: number out of range: {value}")
     return value
+
+
+def _kept(key: str, value: Any) -> Any:
+    """An unknown key's value in a form that can be stored and written again."""
+    match value:
+        case str():
+            return well_formed(value)
+        case float():
+            return _finite(key, value)
+        case list():
+            return [_kept(key, item) for item in cast("list[Any]", value)]
+        case Mapping():
+            pairs = cast("Mapping[str, Any]", value).items()
+            return {well_formed(name): _kept(key, item) for name, item in pairs}
+        case _:
+            return value
 
 
 def _in_64_bits(key: str, value: int) -> int:
@@ -222,8 +250,8 @@ def _go_float(value: float) -> str:
     """Shortest form that round-trips; exponents only below 1e-6 or from 1e21 on, without zero padding."""
     if value == 0:
         return "-0" if str(value).startswith("-") else "0"
-    exponent_form = abs(value) < 1e-6 or abs(value) >= 1e21
     number = np.float32(value) if isinstance(value, _Float32) else np.float64(value)
+    exponent_form = abs(number) < type(number)(1e-6) or abs(number) >= type(number)(1e21)
     shortest = np.format_float_scientific if exponent_form else np.format_float_positional
     text = shortest(number, trim="-")
     return re.sub(r"e([+-])0+(\d)", r"e\1\2", text)

@@ -3,6 +3,7 @@
 import random
 import secrets
 from collections.abc import Callable
+from threading import Lock
 from typing import TypeAlias
 
 from tombstore.clock import Instant
@@ -14,16 +15,16 @@ _RANDOM_BITS = 80
 
 
 def ulids(seed: int | None = None) -> IdSource:
-    """A source of ULIDs for the instants given. With a seed the IDs are the same in every run."""
+    """A source of ULIDs for the instants given, for several threads. With a seed the IDs are the same in every run."""
     draw = secrets.randbits if seed is None else random.Random(seed).getrandbits  # noqa: S311 - reproducible on purpose
-    last = 0
+    last, lock = 0, Lock()
 
     def ulid(at: Instant) -> str:
         nonlocal last
         milliseconds = min(max(at // 1_000_000, 0), 2**48 - 1)
         # Within a millisecond, and when the clock steps back, the last ID plus one: order of writing stays visible.
-        value = max(milliseconds << _RANDOM_BITS | draw(_RANDOM_BITS - 1), last + 1)
-        last = value
+        with lock:
+            last = value = max(milliseconds << _RANDOM_BITS | draw(_RANDOM_BITS - 1), last + 1)
         return "".join(_ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
 
     return ulid

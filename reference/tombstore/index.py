@@ -18,7 +18,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 _COLUMNS = "id, text, created_at, embedding, superseded_by, kind"
-_EARLIEST, _LATEST = -(2**63), 2**63 - 1
+EARLIEST, LATEST = -(2**63) + 1, 2**63 - 1
+"""The range of ``Columns.created``: symmetric, so that negating stays within 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +41,11 @@ class Columns:
 
 
 class AgentIndex:
-    """Term postings, vectors and columns of one agent. ``refresh`` before use; rows never move between refreshes."""
+    """Term postings, vectors and columns of one agent. ``refresh`` before use; rows never move, new ones come last."""
 
     def __init__(self, journal: Journal, agent_id: str) -> None:
         self._journal = journal
         self._agent_id = agent_id
-        self._clear()
-
-    def _clear(self) -> None:
         self._seq = 0
         self.ids: list[str] = []
         self.texts: list[str] = []
@@ -61,7 +59,6 @@ class AgentIndex:
         self._term_ids: dict[str, int] = {}
         self._occurrences = array("q"), array("q")
         self._vectors: dict[int, _Vectors] = {}
-        self.revision = 0
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -71,21 +68,24 @@ class AgentIndex:
         with self._journal.snapshot():
             if self._seq == 0:
                 self._seq = self._journal.last_event(self._agent_id)
-                changed, rows = None, self._journal.columns(self._agent_id, _COLUMNS)
+                removed, rows = [], self._journal.columns(self._agent_id, _COLUMNS)
             else:
-                self._seq, changed = self._journal.changed_since(self._agent_id, self._seq)
+                self._seq, changed, removed = self._journal.changed_since(self._agent_id, self._seq)
                 if not changed:
                     return
                 rows = self._journal.columns(self._agent_id, _COLUMNS, changed)
-        for row in rows:
-            self._take(*row)
-        for gone in set(changed or ()) - {row[0] for row in rows}:
+        # First out, then in: an ID that was pruned and imported again may stand for another text now.
+        for gone in removed:
             if gone in self._row_of:
                 self._present[self._row_of.pop(gone)] = False
-        self._forget_views()
-        if len(self.ids) > 64 and self._present.count(0) * 2 > len(self.ids):
-            self._clear()
-            self.refresh()
+        for row in rows:
+            self._take(*row)
+        self.__dict__.pop("columns", None)
+
+    @property
+    def mostly_gone(self) -> bool:
+        """Worth being replaced by a new index: more than half of its rows are facts that are gone."""
+        return len(self.ids) > 64 and self._present.count(0) * 2 > len(self.ids)
 
     def _take(self, fact_id: str, text: str, created_at: str, embedding: bytes | None, by: str, kind: str) -> None:
         """Add a fact, or bring a known one's marker up to date: the rest of it never changes."""
@@ -110,10 +110,6 @@ class AgentIndex:
             self._occurrences[1].append(row)
         if embedding:
             self._vectors.setdefault(len(embedding) // 4, _Vectors(len(embedding) // 4)).append(row, embedding)
-
-    def _forget_views(self) -> None:
-        self.revision += 1
-        self.__dict__.pop("columns", None)
 
     @cached_property
     def columns(self) -> Columns:
@@ -180,7 +176,7 @@ def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _clamped(at: Instant) -> int:
-    return min(max(at, _EARLIEST), _LATEST)
+    return min(max(at, EARLIEST), LATEST)
 
 
 def _positions(order: NDArray[Any]) -> Rows:

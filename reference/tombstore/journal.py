@@ -245,14 +245,17 @@ class Journal:
         """The number of the agent's newest event, 0 when there is none."""
         return self._run("SELECT coalesce(max(seq), 0) FROM events WHERE agent_id = ?", agent_id)[0][0]
 
-    def changed_since(self, agent_id: str, seq: int) -> tuple[int, list[str]]:
-        """The newest event's number and the IDs of the facts that events after ``seq`` are about."""
+    def changed_since(self, agent_id: str, seq: int) -> tuple[int, list[str], list[str]]:
+        """The newest event's number, the IDs of the facts that events after ``seq`` are about, and those removed."""
         rows = self._run(
-            "SELECT seq, fact_id FROM events WHERE agent_id = ? AND seq > ? AND fact_id IS NOT NULL ORDER BY seq",
+            "SELECT seq, fact_id, kind IN ('prune', 'delete') FROM events"
+            " WHERE agent_id = ? AND seq > ? AND fact_id IS NOT NULL ORDER BY seq",
             agent_id,
             seq,
         )
-        return (rows[-1][0] if rows else seq), list(dict.fromkeys(fact_id for _, fact_id in rows))
+        changed = list(dict.fromkeys(fact_id for _, fact_id, _ in rows))
+        removed = list(dict.fromkeys(fact_id for _, fact_id, gone in rows if gone))
+        return (rows[-1][0] if rows else seq), changed, removed
 
     def life(self, fact_id: str, agent_id: str | None = None) -> list[Event]:
         """The fact's own events, and its agent's cycles while it was stored, oldest first."""
@@ -295,6 +298,12 @@ def _connect(path: str, *, read_only: bool, wait_seconds: float) -> sqlite3.Conn
             # beside it nobody is writing, so the file may be read as it stands.
             target = f"{place.resolve().as_uri()}?mode=ro"
             if not _readable_with_shared_memory(target):
+                unmerged = Path(f"{place.resolve()}-wal")
+                if unmerged.exists() and unmerged.stat().st_size:
+                    raise PermissionError(
+                        f"{path}: its newest writes are in {unmerged.name}, unreadable where the folder is read-only:"
+                        " copy both to one that can"
+                    )
                 target += "&immutable=1"
     try:
         return sqlite3.connect(
@@ -309,7 +318,7 @@ def _readable_with_shared_memory(uri: str) -> bool:
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.OperationalError as error:
-        return "unable to open" not in str(error)
+        return "locked" in str(error)
     except sqlite3.DatabaseError:
         return True  # damaged: the real open says so
     finally:

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from tombstore.clock import HOUR, SECOND, Instant, parse_instant
+from tombstore.clock import HOUR, Instant, parse_instant
 from tombstore.detection import Detector, applicable
 from tombstore.fact import Fact
-from tombstore.index import Floats
+from tombstore.index import EARLIEST, LATEST, Floats
 from tombstore.journal import Journal
 from tombstore.policies import Retire, last_words
 
@@ -64,7 +64,8 @@ def decay(journal: Journal, agent_id: str, now: Instant, half_life_hours: float)
         return 0
     ids, weights, accessed, _ = zip(*rows, strict=True)
     before = np.array(weights)
-    after = np.minimum(before, np.exp(-math.log(2) / half_life_hours * _idle_hours(accessed, now)))
+    with np.errstate(over="ignore"):  # accessed far in the future: no limit
+        after = np.minimum(before, np.exp(-math.log(2) / half_life_hours * _idle_hours(accessed, now)))
     fallen = np.flatnonzero(after < before)
     journal.set_weights(agent_id, {ids[row]: float(after[row]) for row in fallen})
     journal.record(now, agent_id, "decay", "consolidate", {None: {"facts": len(rows), "fell": len(fallen)}})
@@ -73,9 +74,9 @@ def decay(journal: Journal, agent_id: str, now: Instant, half_life_hours: float)
 
 def _idle_hours(accessed: Sequence[str], now: Instant) -> Floats:
     """Hours since each time, rounded as Go's ``Duration.Hours`` does (whole hours and rest apart)."""
-    spans = [min(max(now - parse_instant(text), -(2**63)), 2**63 - 1) for text in accessed]
-    hours, rest = np.divmod(np.abs(np.array(spans, dtype=np.int64)), HOUR)
-    return np.copysign(hours + (rest // SECOND + rest % SECOND / SECOND) / 3600, np.array(spans, dtype=np.float64))
+    spans = np.array([min(max(now - parse_instant(text), EARLIEST), LATEST) for text in accessed], dtype=np.int64)
+    hours, rest = np.divmod(np.abs(spans), HOUR)
+    return np.copysign(hours + rest / HOUR, spans)
 
 
 def prune(journal: Journal, agent_id: str, now: Instant) -> list[str]:
@@ -112,12 +113,16 @@ def summarize(
     with journal.transaction():
         # Read again: what changed while the model was thinking is no longer what it was shown.
         stored = {fact.id: fact for fact in journal.facts(agent_id, wanted)}
-        consumed = [stored[f.id] for f in batch if f.id in stored and stored[f.id].superseded_by == f.superseded_by]
+        consumed = [stored[f.id] for f in batch if f.id in stored and _as_shown(f, stored[f.id])]
         if not consumed:
             raise InvalidProposal("the summary names none of the facts that it was shown")
         summary = put(proposal.text, "consolidate:summary")
         retire(journal, consumed, summary.id, now, "consolidate:summary")
     return len(consumed)
+
+
+def _as_shown(shown: Fact, stored: Fact) -> bool:
+    return stored.superseded_by == shown.superseded_by and not stored.pinned
 
 
 def weakest_half(facts: Sequence[Fact]) -> list[Fact]:
@@ -134,8 +139,10 @@ def detect(journal: Journal, agent_id: str, now: Instant, *, detector: Detector,
         involved = journal.facts(agent_id, {*successors, *successors.values()})
         still_live = {fact.id: fact for fact in involved if fact.live}  # the detector may have taken its time
         pairs = {older: newer for older, newer in successors.items() if older in still_live and newer in still_live}
-        details = {p.older_id: {"newer": p.newer_id, "score": p.score} for p in reversed(proposals)}
-        journal.record(now, agent_id, "propose", "consolidate:detector", {older: details[older] for older in pairs})
+        pairs = {older: newer for older, newer in pairs.items() if not still_live[older].pinned}
+        scores = {(p.older_id, p.newer_id): p.score for p in reversed(proposals)}
+        details = {old: {"newer": new, "score": scores[old, new]} for old, new in pairs.items()}
+        journal.record(now, agent_id, "propose", "consolidate:detector", {**details})
         for older, newer in pairs.items():
             retire(journal, [still_live[older]], newer, now, "consolidate:detector")
     return len(pairs)

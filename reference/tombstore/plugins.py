@@ -17,9 +17,13 @@ class UnknownPlugin(LookupError):
 
 def names(package: str) -> list[str]:
     """The plug-ins of a kind: the modules in its package, then the entry points of the group of that name."""
-    folder = import_module(package).__path__
-    built_in = sorted(module.name for module in pkgutil.iter_modules(folder) if not module.name.startswith("_"))
+    built_in = _built_in(package)
     return built_in + sorted({entry.name for entry in entry_points(group=package)} - set(built_in))
+
+
+def _built_in(package: str) -> list[str]:
+    folder = import_module(package).__path__
+    return sorted(module.name for module in pkgutil.iter_modules(folder) if not module.name.startswith("_"))
 
 
 def make(package: str, name: str, **options: Any) -> Any:
@@ -37,14 +41,15 @@ def _maker(package: str, name: str) -> Any:
     known = names(package)
     if name not in known:
         raise UnknownPlugin(f"unknown {_kind(package)} {name!r}{_suggestion(name, known)}; known: {', '.join(known)}")
-    for entry in entry_points(group=package, name=name):
-        return entry.load()
-    return import_module(f"{package}.{name}").make
+    if name in _built_in(package):  # what is installed beside it can't change what a built-in name means
+        return import_module(f"{package}.{name}").make
+    (entry, *_) = entry_points(group=package, name=name)
+    return entry.load()
 
 
 def summaries(package: str) -> Iterator[tuple[str, str]]:
     """Each built-in plug-in's name and the first sentence of its documentation."""
-    for name in names(package):
+    for name in _built_in(package):
         yield name, (import_module(f"{package}.{name}").__doc__ or "").strip().split("\n")[0]
 
 

@@ -56,12 +56,12 @@ class Stats:
 def statistics(journal: Journal, agent_id: str | None, now: Instant) -> Stats:
     """Count the facts of one agent, or of all."""
     names = "created_at, superseded_by <> '', pinned, weight, access_count, embedding IS NOT NULL"
-    total, by_age = Tally(), {label: Tally() for _, label in _BUCKETS} | {_OLDER: Tally()}
+    total, by_age = Tally(), {label: Tally() for label in empty_buckets()}
     pinned = embedded = accesses = 0
     weight_sum, created = 0.0, list[str]()
     for created_at, retired, is_pinned, weight, count, has_vector in journal.columns(agent_id, names):
         total.count(retired)
-        by_age[_bucket(now - parse_instant(created_at))].count(retired)
+        by_age[age_bucket(now - parse_instant(created_at))].count(retired)
         pinned += is_pinned
         embedded += has_vector
         accesses += 0 if retired else count
@@ -72,5 +72,11 @@ def statistics(journal: Journal, agent_id: str | None, now: Instant) -> Stats:
     return Stats(total, by_age, pinned, embedded, oldest, newest, mean, accesses)
 
 
-def _bucket(age: Instant) -> str:
+def age_bucket(age: Instant) -> str:
+    """The label of the bucket that an age in nanoseconds falls into."""
     return next((label for days, label in _BUCKETS if age < days * 24 * HOUR), _OLDER)
+
+
+def empty_buckets() -> dict[str, int]:
+    """A count of 0 for every age bucket, youngest first."""
+    return dict.fromkeys([*(label for _, label in _BUCKETS), _OLDER], 0)

@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import Literal, Self
 
@@ -81,6 +82,7 @@ class MemoryStore:
         self._threshold, self._summarizer = consolidate_threshold, summarizer
         self._detector = detector if detect else None
         self._indexes: dict[str, AgentIndex] = {}
+        self._recalling = RLock()  # one thread at a time brings an index up to date and reads it
         self._accesses: list[tuple[str, str, Instant]] = []
         self._journal = Journal(path, read_only=read_only, wait_seconds=wait_seconds)
 
@@ -94,9 +96,11 @@ class MemoryStore:
 
     def close(self) -> None:
         """Write pending access counts, if nobody else is writing, and close the file."""
-        if self._accesses:
-            self._write_accesses()
-        self._journal.close()
+        with self._recalling:
+            if self._accesses:
+                self._write_accesses()
+                self._accesses.clear()
+            self._journal.close()
 
     # Writing
 
@@ -173,26 +177,31 @@ class MemoryStore:
 
         Facts below ``min_relevance`` times the best score are left out. Raises ValueError for a negative ``k``.
         """
-        ranking, rows, now = self._recalled(agent_id, query, k, min_relevance)
-        ids = [ranking.index.ids[row] for row in rows]
-        return self._returned(agent_id, ids, now)
+        with self._recalling:
+            ranking, rows, now = self._recalled(agent_id, query, k, min_relevance)
+            ids = [ranking.index.ids[row] for row in rows]
+            return self._returned(agent_id, ids, now)
 
     def recall_with_receipts(
         self, agent_id: str, query: str, k: int = DEFAULT_K, *, min_relevance: float = 0.0
     ) -> list[Receipt]:
         """As ``recall``, with the ranks, scores and replaced facts of each result."""
-        ranking, rows, now = self._recalled(agent_id, query, k, min_relevance)
-        by_id = {ranking.index.ids[row]: row for row in rows}
-        facts = self._returned(agent_id, list(by_id), now)
+        with self._recalling:
+            ranking, rows, now = self._recalled(agent_id, query, k, min_relevance)
+            by_id = {ranking.index.ids[row]: row for row in rows}
+            facts = self._returned(agent_id, list(by_id), now)
         return [receipt(ranking, by_id[f.id], f, now, self._journal.predecessors(agent_id, f.id)) for f in facts]
 
     def rank(self, agent_id: str, query: str, k: int = DEFAULT_K) -> Ranking:
         """All candidates, best first, before floor and cut; ``k`` sizes the vector window. Writes nothing."""
         if k < 0:
             raise ValueError(f"k is {k}, expected 0 or more")
-        index = self._indexes.setdefault(agent_id, AgentIndex(self._journal, agent_id))
-        index.refresh()
-        return rank(index, Query(query, k, self._clock(), self._embed_query), self._strategy, self._policy)
+        with self._recalling:
+            index = self._indexes.get(agent_id)
+            if index is None or index.mostly_gone:  # a new one, so that rankings of the old one stay readable
+                index = self._indexes[agent_id] = AgentIndex(self._journal, agent_id)
+            index.refresh()
+            return rank(index, Query(query, k, self._clock(), self._embed_query), self._strategy, self._policy)
 
     def recall_shared(self, query: str, k: int = DEFAULT_K) -> list[Fact]:
         """Recall from the shared namespace."""

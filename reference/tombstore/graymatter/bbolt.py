@@ -18,6 +18,7 @@ PAGE_SIZES = tuple(512 << doubling for doubling in range(8))
 _MAGIC, _VERSION = 0xED0CDAED, 2
 _NO_FREELIST = 0xFFFF_FFFF_FFFF_FFFF
 _BRANCH, _LEAF, _FREELIST = 0x01, 0x02, 0x10
+_TREE = (_BRANCH, _LEAF)
 _HEADER = struct.Struct("<QHHI")
 _META = struct.Struct("<IIIIQQQQQQ")
 _BRANCH_ELEMENT = struct.Struct("<IIQ")
@@ -54,35 +55,43 @@ class Bolt:
     counts from the element itself. A bucket's value is its root page and sequence (two u64), and when that page is 0
     an inline leaf page follows. Numbers are in the byte order of the machine that wrote; only little-endian is read.
 
-    What is checked. bbolt has no checksum but the metas'. Opening therefore walks the whole file once, and refuses it
-    unless what bbolt always writes is there: every page carries its own number and a fitting type; elements lie back to
-    back with nothing but zeros behind them; keys ascend; a child's first key is the one its branch names; no page has
-    two owners or is in use while on the free list; the top level holds only buckets.
+    What is checked. bbolt has no checksum but the metas'. Opening therefore walks the whole file once and refuses it
+    unless all is there that bbolt always writes: every page carries its own number and a fitting type; elements lie
+    back to back with nothing but zeros behind them; keys ascend; a child begins with the key that its branch names;
+    every page is free or has exactly one owner; the top level holds only buckets.
 
-    What cannot be noticed: changed bytes inside a value; a changed key that still sorts between its neighbours (unless
-    it is the first of its page); a last value grown by the zeros behind it; a bucket flag cleared below the top level
-    (see `orphan_pages`); a page or meta whose last write never reached the disk and that still looks right.
+    What cannot be noticed: changed bytes inside a value; a changed key that still sorts between its neighbours, unless
+    it is the first of its page; a page's last element grown by the zeros behind it; an empty inner bucket turned into a
+    plain key; a page or meta whose last write never reached the disk where the older one still fits; and without a free
+    list, which bbolt can be told not to write, a reference to an old copy of a page or to a page further down.
 
-    The file is read into memory at once, without a lock, and is closed again when `open` returns.
+    `orphan_pages` counts the pages that are neither free nor owned, None without a free list. They are what a damaged
+    reference leaves behind, so they are refused too; but bbolt itself leaks some when one transaction changes a bucket
+    and deletes it. `allow_orphans` reads such a file.
 
-    `page_size` is in bytes. `damaged_meta` is the page number of a meta that could not be used, else None: what is read
-    may then be one transaction old. `orphan_pages` counts pages that are neither in use nor free, None without a free
-    list: the engine itself leaks some when it deletes a bucket it has just changed, so they are no error by themselves.
+    `page_size` is in bytes. `damaged_meta` is the number of a meta page that could not be used, None when both are
+    intact: what is read may then be one transaction old. The file is read into memory at once and without a lock; it is
+    closed again when `open` returns.
     """
 
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, *, allow_orphans: bool = False) -> None:
         """Read the bytes of a database file, called `name` in messages; raise CorruptDatabase if it is damaged."""
         meta, self.damaged_meta = _newest_meta(name, data)
         pages = _Pages(name=name, data=memoryview(data), page_size=meta.page_size, high_water=meta.high_water)
-        root = pages.follow(meta.root, source=meta.page, what="the root bucket", kinds=(_BRANCH, _LEAF))
+        root = pages.follow(meta.root, source=meta.page, what="the root bucket", kinds=_TREE)
+        census = _Census(pages, meta, root)
+        if census.orphans and not allow_orphans:
+            raise pages.corrupt(
+                census.first_orphan(), "is neither in use nor free: a reference to it is lost (see allow_orphans)"
+            )
         self.page_size = meta.page_size
-        self.orphan_pages = _Census(pages).take(meta, root)
+        self.orphan_pages = census.orphans
         self._root = Bucket(root)
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
+    def open(cls, path: str | Path, *, allow_orphans: bool = False) -> Self:
         """Return the database in a file; raise OSError if it cannot be read, CorruptDatabase if it is damaged."""
-        return cls(str(path), _snapshot(Path(path)))
+        return cls(str(path), _snapshot(Path(path)), allow_orphans=allow_orphans)
 
     def __enter__(self) -> Self:
         return self
@@ -221,7 +230,7 @@ class _Page:
             return self._inline_page(element.value[_BUCKET.size :], what)
         if len(element.value) > _BUCKET.size:
             raise self.corrupt(f"{what} has a root page and {len(element.value)} bytes")
-        return self.pages.follow(root, source=self.number, what=what, kinds=(_BRANCH, _LEAF))
+        return self.pages.follow(root, source=self.number, what=what, kinds=_TREE)
 
     def _inline_page(self, value: memoryview, what: str) -> _Page:
         if len(value) < _HEADER.size:
@@ -254,19 +263,21 @@ class _Page:
 
 
 class _Census:
-    """Who owns which page: the free list, or the tree of one bucket."""
+    """Who owns which page: the free list, or the tree of one bucket; `orphans` counts those that nobody owns."""
 
-    def __init__(self, pages: _Pages) -> None:
+    def __init__(self, pages: _Pages, meta: _Meta, root: _Page) -> None:
         self._pages = pages
         self._used = bytearray(pages.in_file)
         self._free = bytearray(pages.in_file)
-
-    def take(self, meta: _Meta, root: _Page) -> int | None:
-        """Check the free list and every bucket from `root` on; return how many pages are neither used nor free."""
         freed = None if meta.freelist == _NO_FREELIST else self._mark_free(meta)
         self._claim(root)
         self._claim_buckets(root)
-        return None if freed is None else meta.high_water - 2 - freed - sum(self._used)
+        self.orphans = None if freed is None else meta.high_water - 2 - freed - sum(self._used)
+
+    def first_orphan(self) -> int:
+        """Return the number of the first page that nobody owns, which may be the first that the file lacks."""
+        owned = (used or free for used, free in zip(self._used[2:], self._free[2:], strict=True))
+        return next((number for number, owner in enumerate(owned, 2) if not owner), self._pages.in_file)
 
     def _claim(self, page: _Page) -> None:
         for number in range(page.number, page.number + page.overflow + 1):
@@ -284,8 +295,8 @@ class _Census:
                 for element in elements:
                     if element.link:
                         roots.extend(self._claim_bucket(page.bucket(element)))
-                    elif root is top:
-                        raise page.corrupt(f"{_shown(element.key)} is at the top level but is no bucket")
+                    elif root is top or _is_inline_bucket(page, element):
+                        raise page.corrupt(f"{_shown(element.key)} should be a bucket but is marked as a plain key")
 
     def _claim_bucket(self, root: _Page) -> list[_Page]:
         """Return what is still to be walked: nothing for an inline bucket, which cannot have buckets inside."""
@@ -316,7 +327,17 @@ def _free_numbers(page: _Page) -> Iterator[tuple[int]]:
     return _NUMBER.iter_unpack(page.body[first * _NUMBER.size : (first + count) * _NUMBER.size])
 
 
-def _leaves(root: _Page, claim: Callable[[_Page], None] | None = None) -> Iterator[tuple[_Page, list[_Element]]]:
+def _is_inline_bucket(page: _Page, element: _Element) -> bool:
+    """Tell whether a plain value is, to the byte, an inline bucket with something in it: no such thing is a value."""
+    if len(element.value) <= _BUCKET.size + _HEADER.size or any(element.value[:8]):
+        return False
+    try:
+        return bool(page.bucket(element).elements())
+    except CorruptDatabase:
+        return False
+
+
+def _leaves(root: _Page, claim: Callable[[_Page], None] = lambda _: None) -> Iterator[tuple[_Page, list[_Element]]]:
     """Yield the leaf pages of a tree in key order, with their elements; every page but the root is claimed."""
     pending: list[tuple[_Page, bytes, int]] = [(root, b"", 0)]
     last = b""
@@ -327,7 +348,7 @@ def _leaves(root: _Page, claim: Callable[[_Page], None] | None = None) -> Iterat
             raise page.corrupt(f"does not begin with the key that its branch names, {_shown(first)}")
         if page.flags == _BRANCH:
             children = _children(page, elements, depth)
-            for child, _, _ in children if claim else ():
+            for child, _, _ in children:
                 claim(child)
             pending.extend(reversed(children))
             continue
@@ -342,9 +363,8 @@ def _children(page: _Page, elements: list[_Element], depth: int) -> list[tuple[_
         raise page.corrupt("is a branch without elements")
     if depth == MAX_TREE_DEPTH:
         raise page.corrupt(f"lies {depth} branches deep, deeper than any real tree")
-    kinds = (_BRANCH, _LEAF)
     return [
-        (page.pages.follow(e.link, source=page.number, what=f"branch element {i}", kinds=kinds), e.key, depth + 1)
+        (page.pages.follow(e.link, source=page.number, what=f"branch element {i}", kinds=_TREE), e.key, depth + 1)
         for i, e in enumerate(elements)
     ]
 

@@ -1,18 +1,18 @@
-"""Replays golden files, which hold what the original engine answered, against this store, and reports the differences."""
+"""Replays golden files, which hold what the original engine answered, and reports where this store differs."""
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tombstore.clock import ManualClock, format_instant
 from tombstore.fact import SHARED, Fact, InvalidFact, fact_from_json
-from tombstore.index import Floats
 from tombstore.recall import Ranking
 from tombstore.store import MemoryStore
 from tombstore.variants import VARIANTS
@@ -53,12 +53,13 @@ def _read(path: Path) -> Record:
         golden = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InvalidGolden(f"{path}: not JSON ({error})") from None
-    if not isinstance(golden, dict) or not {"engine", "facts", "now"} <= golden.keys():
+    golden: Record = golden if isinstance(golden, dict) else {}
+    if not {"engine", "facts", "now"} <= golden.keys():
         raise InvalidGolden(f"{path}: not a golden file (it needs engine, facts and now)")
     if golden["engine"] not in VARIANTS:
         known = ", ".join(name for name in VARIANTS if name != "reference")
         raise InvalidGolden(f"{path}: unknown engine {golden['engine']!r}; known: {known}")
-    return golden
+    return cast("Record", golden)
 
 
 def _replay(golden: Record) -> Iterator[str]:
@@ -70,29 +71,36 @@ def _replay(golden: Record) -> Iterator[str]:
             difference = _recall_difference(golden, row)
             place = f"recall {number} (query {row['query']!r}, k = {row['top_k']})"
             yield difference and f"{place}: {difference}"
-    store = clock = None
-    for number, step in enumerate(golden.get("lifecycle", ()) if counts else (), start=1):
-        if store is None or clock is None or step["step"].startswith("fresh store"):
-            store, clock = _rebuilt(golden, **_maintenance(step))
-        clock.now = _instant(step["now"])
-        # A sequence keeps its store, so only the first step's settings could apply: they are the same throughout.
-        run = store.maybe_consolidate if "MaybeConsolidate" in (step.get("call") or step["step"]) else store.consolidate
-        run(golden["agent"])
-        difference = _state_difference(step["after"], store.list_facts(golden["agent"]))
-        yield difference and f"step {number} ({step['step']}): {difference}"
+    yield from _lifecycle_differences(golden, golden.get("lifecycle", ()) if counts else ())
+
+
+def _lifecycle_differences(golden: Record, steps: Sequence[Record]) -> Iterator[str]:
+    with ExitStack() as stores:
+        store = clock = None
+        for number, step in enumerate(steps, start=1):
+            if store is None or clock is None or step["step"].startswith("fresh store"):
+                stores.close()
+                store, clock = stores.enter_context(_rebuilt(golden, **_maintenance(step)))
+            clock.now = _instant(step["now"])
+            # A sequence keeps its store, so only the first step's settings could apply: they are the same throughout.
+            maybe = "MaybeConsolidate" in (step.get("call") or step["step"])
+            (store.maybe_consolidate if maybe else store.consolidate)(golden["agent"])
+            difference = _state_difference(step["after"], store.list_facts(golden["agent"]))
+            yield difference and f"step {number} ({step['step']}): {difference}"
 
 
 def _maintenance(step: Record) -> dict[str, Any]:
-    settings = {"half_life_hours": step.get("half_life_hours"), "consolidate_threshold": step.get("threshold")}
-    return {name: value for name, value in settings.items() if value is not None}
+    given = {"half_life_hours": step.get("half_life_hours"), "consolidate_threshold": step.get("threshold")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def _rebuilt(golden: Record, **settings: Any) -> tuple[MemoryStore, ManualClock]:
+@contextmanager
+def _rebuilt(golden: Record, **settings: Any) -> Generator[tuple[MemoryStore, ManualClock], None, None]:
     clock = ManualClock(golden["now"])
     settings = {"half_life_hours": golden.get("half_life_hours", 0), **settings}
-    store = MemoryStore(clock=clock, variant=golden["engine"], embedder=_Recorded.of(golden), **settings)
-    store.import_facts(fact_from_json(fact) for fact in golden["facts"])
-    return store, clock
+    with MemoryStore(clock=clock, variant=golden["engine"], embedder=_Recorded.of(golden), **settings) as store:
+        store.import_facts(fact_from_json(fact) for fact in golden["facts"])
+        yield store, clock
 
 
 class _Recorded:
@@ -112,32 +120,33 @@ class _Recorded:
 
 
 def _recall_difference(golden: Record, row: Record) -> str:
-    options = row.get("variant") or {}
-    variant = VARIANTS[golden["engine"]]
-    strategy = variant.hybrid(golden.get("half_life_hours") or 720, _weights(options.get("weights")))
-    store, _ = _rebuilt(golden, strategy=strategy)
+    options: Record = row.get("variant") or {}
+    # Without weights the store's own defaults are what is checked.
+    weights = _weights(options.get("weights"))
+    strategy = VARIANTS[golden["engine"]].hybrid(golden.get("half_life_hours") or 720, weights) if weights else "hybrid"
     agent, query, k = golden["agent"], row["query"], row["top_k"]
-    differences = [
-        _ranking_difference(row[key], store.rank(namespace, query, k))
-        for key, namespace in (("ranking", agent), ("ranking_agent", agent), ("ranking_shared", SHARED))
-        if row.get(key) is not None
-    ]
-    if any(fact["agent_id"] == SHARED for fact in golden["facts"]):
-        recalled = store.recall_all(agent, query, k)
-    else:
-        recalled = store.recall(agent, query, k, min_relevance=options.get("min_relevance") or 0.0)
-    differences.append(_difference("results", row["result_texts"], [fact.text for fact in recalled]))
-    if "access_after" in row:
-        differences.append(_state_difference(row["access_after"], store.list_facts(agent)))
+    with _rebuilt(golden, strategy=strategy) as (store, _):
+        differences = [
+            _ranking_difference(row[key], store.rank(namespace, query, k))
+            for key, namespace in (("ranking", agent), ("ranking_agent", agent), ("ranking_shared", SHARED))
+            if row.get(key) is not None
+        ]
+        if any(fact["agent_id"] == SHARED for fact in golden["facts"]):
+            recalled = store.recall_all(agent, query, k)
+        else:
+            recalled = store.recall(agent, query, k, min_relevance=options.get("min_relevance") or 0.0)
+        differences.append(_difference("results", row["result_texts"], [fact.text for fact in recalled]))
+        if "access_after" in row:
+            differences.append(_state_difference(row["access_after"], store.list_facts(agent)))
     return next(filter(None, differences), "")
 
 
-def _weights(given: Any) -> tuple[float, float, float]:
+def _weights(given: Any) -> tuple[float, float, float] | None:
     """Vector, keyword and recency weights from an object, in any case of its keys, or a list; None: the defaults."""
     if given is None:
-        return 1.0, 1.0, 0.5
+        return None
     if isinstance(given, Mapping):
-        by_name = {str(name).lower(): float(weight) for name, weight in given.items()}
+        by_name = {name.lower(): float(weight) for name, weight in cast("Mapping[str, Any]", given).items()}
         return by_name.get("vector", 0.0), by_name.get("keyword", 0.0), by_name.get("recency", 0.0)
     vector, keyword, recency = map(float, given)
     return vector, keyword, recency

@@ -1,14 +1,13 @@
 """Reads facts from whatever file holds them: a tombstore, the original's ``gray.db``, or an exported JSON or JSONL."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from tombstore.errors import NotAStore
-from tombstore.fact import Fact, InvalidFact, fact_from_json
-from tombstore.graymatter.bbolt import Bolt, Bucket, NotABoltDatabase
+from tombstore.fact import Fact, InvalidFact, fact_from_json, parse_json
+from tombstore.graymatter.bbolt import Bolt, Bucket, CorruptDatabase, NotABoltDatabase
 from tombstore.journal import Event
 from tombstore.store import MemoryStore
 
@@ -18,11 +17,11 @@ _SQLITE = b"SQLite format 3\0"
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """The facts of a file, and what was left out with the reason. Only a tombstore has ``events``."""
+    """The facts of a file. ``warnings``: what was left out, and why. Only a tombstore has ``events``."""
 
     kind: Kind
     facts: tuple[Fact, ...]
-    skipped: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
 
 
@@ -51,36 +50,43 @@ def _tombstore(file: Path) -> Dump:
 
 def read_gray_db(path: str | Path) -> Dump:
     """The facts of a GrayMatter database. Raises CorruptDatabase with the page, OSError."""
-    skipped: list[str] = []
+    warnings: list[str] = []
     facts: list[Fact] = []
     with Bolt.open(path) as database:
+        if database.damaged_meta is not None:
+            warnings.append(f"page {database.damaged_meta} is damaged: the last transaction may be missing")
         by_agent = database.bucket(b"facts")
         if by_agent is None:
             raise NotABoltDatabase(
                 f"{path}: a bbolt database without a `facts` bucket, so not a GrayMatter store", page=None
             )
+        if any(True for _ in by_agent.items()):
+            raise CorruptDatabase(f"{path}: the `facts` bucket holds something else than one bucket per agent")
         for name in by_agent.buckets():
             agent = by_agent.bucket(name)
             if agent is not None:
-                facts += _newest_first(_bucket_facts(agent, name.decode("utf-8", "replace"), skipped))
-    return Dump("gray.db", tuple(facts), tuple(skipped))
+                facts += _newest_first(_bucket_facts(agent, name.decode("utf-8", "replace"), warnings))
+    return Dump("gray.db", tuple(facts), tuple(warnings))
 
 
-def _bucket_facts(bucket: Bucket, agent_id: str, skipped: list[str]) -> Iterator[Fact]:
+def _bucket_facts(bucket: Bucket, agent_id: str, warnings: list[str]) -> Iterator[Fact]:
     for key, value in bucket.items():
+        fact_id = key.decode("utf-8", "replace")
         try:
             fact = fact_from_json(value)
+            # The engine writes both twice. Where they differ, the file is damaged in a way that nothing else shows.
+            if (fact.id, fact.agent_id) != (fact_id, agent_id):
+                raise InvalidFact(f"the record says it is {fact.agent_id}/{fact.id}")
         except InvalidFact as error:
-            skipped.append(f"{agent_id}/{key.decode('utf-8', 'replace')}: {error}")
-            continue
-        # The bucket is what the original goes by, whatever the record says.
-        yield fact if fact.agent_id == agent_id else replace(fact, agent_id=agent_id)
+            warnings.append(f"{agent_id}/{fact_id}: {error}")
+        else:
+            yield fact
 
 
 def _exported(file: Path) -> Dump:
     text = file.read_bytes().decode("utf-8-sig", "replace")
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except RecursionError:
         raise NotAStore(f"{file}: nested too deeply to be an export") from None
     except ValueError as error:
@@ -98,15 +104,15 @@ def _lines(file: Path, text: str) -> Dump:
 
 def _collected(kind: Kind, records: Iterator[tuple[str, Any]]) -> Dump:
     facts: list[Fact] = []
-    skipped: list[str] = []
+    warnings: list[str] = []
     for place, record in records:
         try:
             facts.append(fact_from_json(record))
         except InvalidFact as error:
-            skipped.append(f"{place}: {error}")
-    if skipped and not facts:
-        raise NotAStore(f"{skipped[0]} (and none of the {len(skipped)} records is a fact)")
-    return Dump(kind, tuple(facts), tuple(skipped))
+            warnings.append(f"{place}: {error}")
+    if warnings and not facts:
+        raise NotAStore(f"{warnings[0]} (and none of the {len(warnings)} records is a fact)")
+    return Dump(kind, tuple(facts), tuple(warnings))
 
 
 def _newest_first(facts: Iterator[Fact]) -> list[Fact]:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from tombstore.clock import HOUR
+from tombstore.index import EARLIEST, LATEST
 from tombstore.signals import Field, Query, Ranked, Signal, ranked_by_score
 
 
@@ -18,12 +19,14 @@ def make(*, half_life_hours: float | None = None) -> Signal:
     def rank(field: Field, query: Query) -> Ranked:
         columns = field.index.columns
         rows = np.flatnonzero(field.eligible)
+        # Spans saturate at 64 bits (292 years), as in Go.
+        now = min(max(query.now, EARLIEST), LATEST)
+        created = np.clip(columns.created[rows], max(now - LATEST, EARLIEST), min(now + LATEST, LATEST))
         if half_life_hours is not None:
-            ages = (query.now - columns.created[rows]) / HOUR
-            return ranked_by_score(field, rows, np.exp(-math.log(2) / half_life_hours * ages))
+            with np.errstate(over="ignore"):  # created far in the future: infinitely recent
+                return ranked_by_score(field, rows, np.exp(-math.log(2) / half_life_hours * ((now - created) / HOUR)))
         # On whole nanoseconds, not on hours: those would round neighbouring instants together.
         newest = np.lexsort((columns.id_order[rows], -columns.created[rows]))
-        rows = rows[newest]
-        return Ranked(rows, np.arange(1, len(rows) + 1), (columns.created[rows] - query.now) / HOUR)
+        return Ranked(rows[newest], np.arange(1, len(rows) + 1), (created[newest] - now) / HOUR)
 
     return rank

@@ -1,0 +1,1 @@
+"""stilltrue: measures whether what an agent memory returns is still true."""

@@ -1,0 +1,68 @@
+"""``stilltrue evals``: the scenario suite over policies and strategies, with verdicts and reports."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stilltrue.cli.output import AsJson, exit_code, print_json, print_table, print_verdicts, progress, user_errors
+
+NEEDS_ARGUMENTS = False
+
+
+def run(
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Only this retirement policy; repeatable. Default: all six.")
+    ] = None,
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="Only this recall strategy; repeatable. Default: all four.")
+    ] = None,
+    family: Annotated[
+        list[str] | None, typer.Option(help="Only this scenario family; repeatable. Default: all.")
+    ] = None,
+    k: Annotated[int, typer.Option(help="How many results each query may return.")] = 5,
+    suite: Annotated[Path | None, typer.Option(help="A folder of your own scenarios (or one YAML file).")] = None,
+    out: Annotated[Path, typer.Option(help="Where the reports go.")] = Path("reports"),
+    embedder: Annotated[str | None, typer.Option(help="A sentence-transformers model by name or folder.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap intervals.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure which policy returns stale facts, and fail when the reference does.
+
+    Runs every scenario on the reference store under each retirement policy and recall strategy, prints the figures and
+    the verdicts, and writes results.json, queries.parquet, summary.md, junit.xml and report.html.
+
+    Example: stilltrue evals --policy tombstone --policy postfilter --strategy bm25 --k 3
+    """
+    from stilltrue.evaluation import Options, evaluate
+    from stilltrue.plugins import UnknownPlugin
+    from stilltrue.report import write_all
+    from stilltrue.report.json import document
+    from stilltrue.report.tables import HEADLINES, cell, contestants, find, grid_rows, unit
+    from stilltrue.scenarios import InvalidScenario, load_suite
+    from stilltrue.systems.tombstore import POLICIES, STRATEGIES
+    from tombstore import ModelNotFound
+
+    with user_errors(InvalidScenario, UnknownPlugin, ModelNotFound, ValueError):
+        options = Options(
+            policies=policy or POLICIES, strategies=strategy or STRATEGIES, k=k, seed=seed, embedder=embedder
+        )
+        loaded = load_suite(suite, only=family or ())
+        with progress("asking", shown=not as_json) as (started, advance):
+            results = evaluate(loaded, options, started=started, advance=advance)
+        written = write_all(results, out)
+    if as_json:
+        print_json(document(results))
+    else:
+        rows = grid_rows(results)
+        print_table(
+            ("policy", "strategy", *(f"{name} ({unit(name)})" for name in HEADLINES)),
+            [
+                (one, other, *(cell(find(rows, policy=one, strategy=other, metric=name)) for name in HEADLINES))
+                for one, other in contestants(results)
+            ],
+            title=f"{loaded.questions} queries, k = {k}, 95 % intervals",
+        )
+        print_verdicts(results.verdicts)
+        typer.echo(f"Wrote {', '.join(str(path) for path in written)}")
+    raise typer.Exit(exit_code(one.verdict for one in results.verdicts))

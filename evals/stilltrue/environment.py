@@ -1,0 +1,42 @@
+"""What a run's record says about itself. No times: two runs give the same bytes."""
+
+import platform
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from stilltrue import plugins
+from stilltrue.scenarios import Suite
+
+if TYPE_CHECKING:
+    from stilltrue.evaluation import Options
+
+# What figures can depend on.
+_PACKAGES = (
+    "stilltrue",
+    "numpy",
+    "scipy",
+    "rank-bm25",
+    "sentence-transformers",
+    "transformers",
+    "torch",
+)
+
+
+def describe(suite: Suite, options: "Options") -> dict[str, Any]:
+    """The run's record."""
+    metrics = [plugins.make(plugins.METRICS, name) for name in plugins.names(plugins.METRICS)]
+    return {
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}},
+        "platform": f"{platform.system()} {platform.machine()}",
+        "datasets": dict(sorted(suite.hashes.items())),
+        "metrics": {metric.name: metric.version for metric in metrics},
+        "options": asdict(options),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,170 @@
+"""Verdicts: does the reference hold, and does the ruler measure (the last section of METRICS.md)?"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from stilltrue.records import Failure, Family
+from stilltrue.results import ALL_FAMILIES, Outcome, Row, Verdict
+
+REFERENCE = "tombstone"
+"""The reference's default policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The figures of a run by system, policy, strategy, family and metric."""
+
+    rows: Sequence[Row]
+
+    def select(
+        self, metric: str, *, system: str = "tombstore", policy: str | None = None, family: str | None = None
+    ) -> list[Row]:
+        """The rows of a metric that could be scored. ``family`` None: the ones over all families."""
+        wanted = family or ALL_FAMILIES
+        return [
+            row
+            for row in self.rows
+            if (row.metric, row.system, row.family) == (metric, system, wanted)
+            and policy in (None, row.policy)
+            and row.value is not None
+        ]
+
+    def worst(self, metric: str, *, policy: str, family: str | None = None) -> Row | None:
+        """The row with the highest value, over the strategies."""
+        return max(self.select(metric, policy=policy, family=family), key=lambda row: row.value or 0.0, default=None)
+
+
+def verdicts(rows: Sequence[Row], families: Sequence[Family]) -> list[Verdict]:
+    """Every gate that the run's policies allow to judge."""
+    grid = Grid(rows)
+    explicit = [family for family in families if family.corrections == "explicit"]
+    return [verdict for gate in _GATES for verdict in gate(grid, explicit)]
+
+
+def retrieval(grid: Grid, _families: Sequence[Family]) -> Iterator[Verdict]:
+    """The reference with its default policy: no leak, no displacement, no lost slot, and it does answer."""
+    if grid.select("live_hit", policy=REFERENCE):
+        yield judge("retrieval", grid.rows, system="tombstore", policy=REFERENCE)
+
+
+def judge(gate: str, rows: Sequence[Row], *, system: str, policy: str) -> Verdict:
+    """The retrieval gate for any system and policy. A system that never returns a gold fact doesn't pass."""
+    grid = Grid(rows)
+    for metric in ("stale_leak", "displaced", "shrink"):
+        found = grid.select(metric, system=system, policy=policy)
+        if not found:
+            return Verdict(gate, "inconclusive", f"no query could be scored for {metric}")
+        for row in found:
+            if row.value:
+                return Verdict(gate, "fail", f"{_named(row)} is {row.value:.3f}, expected 0")
+    hits = grid.select("live_hit", system=system, policy=policy)
+    for row in hits:
+        if not row.value:
+            return Verdict(gate, "fail", f"{_named(row)} is 0: it never returns a fact that answers the query")
+    if not hits:
+        return Verdict(gate, "inconclusive", "no query has gold facts")
+    asked = min(row.n for row in grid.select("stale_leak", system=system, policy=policy))
+    return Verdict(
+        gate, "pass", f"no stale fact returned and no live fact displaced in {asked} queries, every strategy"
+    )
+
+
+def oracle(grid: Grid, _families: Sequence[Family]) -> Iterator[Verdict]:
+    """The oracle is perfect; otherwise a scenario or a metric is wrong."""
+    for metric, good in (("stale_leak", 0.0), ("displaced", 0.0), ("live_hit", 1.0)):
+        for row in grid.select(metric, system="oracle"):
+            if row.value != good:
+                yield Verdict("ruler: oracle", "fail", f"{metric} of the oracle is {row.value}, expected {good}")
+                return
+    if grid.select("live_hit", system="oracle"):
+        yield Verdict("ruler: oracle", "pass", "the oracle leaks nothing, displaces nothing and always hits")
+
+
+def empty_system(grid: Grid, _families: Sequence[Family]) -> Iterator[Verdict]:
+    """A system that returns nothing never passes the retrieval gate."""
+    if grid.select("empty_results", system="null"):
+        found = judge("retrieval", grid.rows, system="null", policy="-")
+        outcome: Outcome = "fail" if found.verdict == "pass" else "pass"
+        yield Verdict("ruler: empty system", outcome, f"the empty system gets {found.verdict!r}: {found.reason}")
+
+
+def append_only(grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
+    """A memory that ignores corrections leaks on every family that claims to test it."""
+    yield from _must_show("append_only", "stale_leak", "leak", grid, families)
+
+
+def weight_zero(grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
+    """The 0.9 defect leaks until pruned, on every family that claims to test it."""
+    yield from _must_show("weight_zero", "stale_leak", "leak", grid, families)
+
+
+def postfilter(grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
+    """Filtering after the cut leaks nothing but loses slots or displaces."""
+    leak = grid.worst("stale_leak", policy="postfilter")
+    if leak is None:
+        return
+    if leak.value:
+        yield Verdict("control: postfilter", "fail", f"{_named(leak)} is {leak.value:.3f}, expected 0")
+    else:
+        yield from _must_show("postfilter", "shrink", "shrink", grid, families)
+        yield from _must_show("postfilter", "displaced", "displacement", grid, families)
+
+
+def window(grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
+    """The original's vector window, which retired facts use up, displaces live ones."""
+    if any(row.strategy in ("vector", "hybrid") for row in grid.select("displaced", policy="tombstone_window")):
+        yield from _must_show("tombstone_window", "displaced", "displacement", grid, families)
+
+
+def saturation(grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
+    """A family on which every policy scores the same measures nothing."""
+    if len({row.policy for row in grid.select("stale_leak")}) < 2:
+        return
+    saturated = [family.family for family in families if not _distinguishes(grid, family.family)]
+    if saturated:
+        yield Verdict("ruler: saturation", "fail", f"every policy scores the same on {', '.join(saturated)}")
+    else:
+        yield Verdict("ruler: saturation", "pass", f"policies differ on each of {len(families)} families")
+
+
+def _distinguishes(grid: Grid, family: str) -> bool:
+    for metric in ("stale_leak", "stale_share", "displaced", "shrink", "live_hit"):
+        by_strategy: dict[str, set[float | None]] = {}
+        for row in grid.select(metric, family=family):
+            by_strategy.setdefault(row.strategy, set()).add(row.value)
+        if any(len(values) > 1 for values in by_strategy.values()):
+            return True
+    return False
+
+
+def _must_show(policy: str, metric: str, failure: Failure, grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
+    """The control fails as it must, with some strategy, on each family that claims to reveal that failure."""
+    claiming = [family.family for family in families if failure in family.reveals]
+    if not grid.select(metric, policy=policy) or not claiming:
+        return
+    gate = f"control: {policy}"
+    clean = [
+        name for name in claiming if not ((worst := grid.worst(metric, policy=policy, family=name)) and worst.value)
+    ]
+    if clean:
+        yield Verdict(gate, "fail", f"{metric} is 0 on {', '.join(clean)}, which claims to reveal {failure}")
+    else:
+        highest = grid.worst(metric, policy=policy)
+        figure = f", {highest.value:.3f} at most over all families" if highest and highest.value is not None else ""
+        yield Verdict(gate, "pass", f"shows {metric} on every family that claims it ({len(claiming)}){figure}")
+
+
+def _named(row: Row) -> str:
+    return f"{row.metric}@{row.k} of {row.system}/{row.policy}/{row.strategy}"
+
+
+_GATES: tuple[Callable[[Grid, Sequence[Family]], Iterator[Verdict]], ...] = (
+    retrieval,
+    oracle,
+    empty_system,
+    append_only,
+    weight_zero,
+    postfilter,
+    window,
+    saturation,
+)

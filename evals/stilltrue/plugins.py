@@ -1,0 +1,8 @@
+"""The harness's plug-in points. Finding and making a plug-in is tombstore's mechanism, used as it is."""
+
+from tombstore.plugins import UnknownPlugin, make, names, summaries
+
+METRICS = "stilltrue.metrics"
+SYSTEMS = "stilltrue.systems"
+
+__all__ = ["METRICS", "SYSTEMS", "UnknownPlugin", "make", "names", "summaries"]

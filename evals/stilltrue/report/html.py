@@ -1,0 +1,110 @@
+"""report.html: one self-contained page, from the verdicts down to the single query. No network, no script."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from stilltrue.report.tables import HEADLINES, cell, contestants, families, find, grid_rows, unit
+from stilltrue.results import Results, Row
+
+
+def write(results: Results, folder: Path) -> Path:
+    """Write the file."""
+    path = folder / "report.html"
+    path.write_text(render(results), encoding="utf-8")
+    return path
+
+
+def render(results: Results) -> str:
+    """The page. Every text is escaped by the template engine, wherever it comes from."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files("stilltrue.report").joinpath("report.html.j2").read_text(encoding="utf-8"))
+    return template.render(
+        run=results.run,
+        verdicts=results.verdicts,
+        metrics=[(name, unit(name)) for name in HEADLINES],
+        grid=_grid(results),
+        families=families(results),
+        heat=_heat(results),
+        cases=_cases(results),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A figure as text, and as a bar in percent of its column's worst."""
+
+    text: str
+    bar: float
+
+
+def _grid(results: Results) -> list[dict[str, Any]]:
+    rows = grid_rows(results)
+    highest = {name: max((r.value or 0.0 for r in rows if r.metric == name), default=0.0) for name in HEADLINES}
+    return [
+        {
+            "policy": policy,
+            "strategy": strategy,
+            "cells": [
+                _cell(find(rows, policy=policy, strategy=strategy, metric=name), highest[name]) for name in HEADLINES
+            ],
+        }
+        for policy, strategy in contestants(results)
+    ]
+
+
+def _cell(row: Row | None, highest: float) -> _Cell:
+    value = row.value if row and row.value is not None else 0.0
+    return _Cell(cell(row), round(100 * value / highest, 1) if highest else 0.0)
+
+
+def _heat(results: Results) -> list[dict[str, Any]]:
+    """Leak and displacement per policy and family, with the last strategy of the run (the fullest one by default)."""
+    strategy = contestants(results)[-1][1] if contestants(results) else ""
+    return [
+        {
+            "metric": metric,
+            "policy": policy,
+            "strategy": strategy,
+            "cells": [
+                _cell(find(results.rows, policy=policy, strategy=strategy, metric=metric, family=family), 1.0)
+                for family in families(results)
+            ],
+        }
+        for metric in ("stale_leak", "displaced")
+        for policy in dict.fromkeys(policy for policy, _ in contestants(results))
+    ]
+
+
+def _cases(results: Results) -> list[dict[str, Any]]:
+    """Every query, with what each policy returned under that same strategy."""
+    wanted = contestants(results)[-1][1] if contestants(results) else ""
+    cases: dict[tuple[str, int], dict[str, Any]] = {}
+    for record in results.queries:
+        if record["system"] != "tombstore" or record["strategy"] != wanted:
+            continue
+        case = cases.setdefault((record["scenario"], record["number"]), {**record, "answers": []})
+        case["answers"].append({"policy": record["policy"], "unsupported": record["unsupported"], **_answer(record)})
+    return list(cases.values())
+
+
+def _answer(record: dict[str, Any]) -> dict[str, Any]:
+    hits = [
+        {"fact": fact, "text": text, "score": score, "state": _state(record, fact)}
+        for fact, text, score in zip(
+            record["returned"], record["returned_texts"], record["returned_scores"], strict=True
+        )
+    ]
+    displaced = record["displaced_directly_facts"] + record["displaced_indirectly_facts"]
+    return {"hits": hits, "displaced": displaced, "shrink": record["shrink"], "leaks": record["stale_leak"]}
+
+
+def _state(record: dict[str, Any], fact: str | None) -> str:
+    if fact in record["gold"]:
+        return "gold"
+    if fact in record["retired"]:
+        return "stale"
+    return "other"

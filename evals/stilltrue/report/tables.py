@@ -1,0 +1,45 @@
+"""The tables that every report shows: policies times strategies, and families, as plain values."""
+
+from collections.abc import Sequence
+
+from stilltrue.results import ALL_FAMILIES, Results, Row
+
+HEADLINES = ("stale_leak", "stale_share", "live_hit", "displaced", "shrink")
+"""The metrics of the main table; all others are in results.json."""
+
+
+def grid_rows(results: Results) -> list[Row]:
+    """The rows of the reference store over all families, one per policy, strategy and headline metric."""
+    return [row for row in results.rows if row.system == "tombstore" and row.family == ALL_FAMILIES]
+
+
+def contestants(results: Results) -> list[tuple[str, str]]:
+    """(policy, strategy) in the order of the run."""
+    return list(dict.fromkeys((row.policy, row.strategy) for row in grid_rows(results)))
+
+
+def families(results: Results) -> list[str]:
+    """The families of the run, in order."""
+    return [name for name in dict.fromkeys(row.family for row in results.rows) if name != ALL_FAMILIES]
+
+
+def cell(row: Row | None, *, interval: bool = True) -> str:
+    """A figure as text: percent for shares, plain for slots; with its interval; n/a where nothing could be scored."""
+    if row is None or row.value is None:
+        return "n/a"
+    value, *bounds = (_number(row.metric, number) for number in (row.value, row.low, row.high) if number is not None)
+    return f"{value} ({'–'.join(bounds)})" if interval and bounds else value
+
+
+def _number(metric: str, value: float) -> str:
+    return f"{value:.2f}" if metric == "shrink" else f"{100 * value:.1f}"
+
+
+def unit(metric: str) -> str:
+    """What the metric's figures are in."""
+    return "slots" if metric == "shrink" else "%"
+
+
+def find(rows: Sequence[Row], **wanted: str) -> Row | None:
+    """The first row with these values."""
+    return next((row for row in rows if all(getattr(row, name) == value for name, value in wanted.items())), None)

@@ -1,0 +1,52 @@
+"""What a run found: tidy rows of figures, verdicts, and the run's own description."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SCHEMA = 1
+ALL_FAMILIES = "*"
+
+Outcome = Literal["pass", "fail", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One figure. ``value``, ``low`` and ``high`` are None when no query could be scored (``n`` is 0)."""
+
+    study: str
+    system: str
+    policy: str
+    strategy: str
+    family: str
+    metric: str
+    k: int
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A gate's outcome and its reason in one sentence."""
+
+    gate: str
+    verdict: Outcome
+    reason: str
+
+
+@dataclass(slots=True)
+class Results:
+    """Everything that a run writes. ``queries``: one record per query, system, policy and strategy."""
+
+    run: dict[str, Any]
+    rows: list[Row] = field(default_factory=list[Row])
+    verdicts: list[Verdict] = field(default_factory=list[Verdict])
+    queries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def value(self, metric: str, *, policy: str, strategy: str, family: str = ALL_FAMILIES) -> float | None:
+        """One figure of the reference store; None when it isn't there or nothing could be scored."""
+        for row in self.rows:
+            if (row.metric, row.policy, row.strategy, row.family) == (metric, policy, strategy, family):
+                return row.value
+        return None

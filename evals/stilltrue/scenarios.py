@@ -1,0 +1,225 @@
+"""Loads scenario files and backgrounds and checks them; every complaint names file, line and what to do."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, cast
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from stilltrue import records
+from stilltrue.records import Background, Family
+from stilltrue.truth import problems_of
+
+Place: TypeAlias = tuple[str | int, ...]
+Model = TypeVar("Model", bound=BaseModel)
+
+# libyaml's loader where PyYAML was built with it: the same safe constructor, ten times as fast.
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class InvalidScenario(ValueError):
+    """One or more scenario files are wrong; ``problems`` has a line for each complaint."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Families and the backgrounds that they name. ``hashes``: SHA-256 by file name, for the run's record."""
+
+    families: tuple[Family, ...]
+    backgrounds: Mapping[str, Background]
+    hashes: Mapping[str, str]
+
+    @property
+    def questions(self) -> int:
+        """How many questions it asks."""
+        steps = (step for family in self.families for scenario in family.scenarios for step in scenario.steps)
+        return sum(step.ask is not None for step in steps)
+
+
+def load_suite(folder: Path | None = None, *, only: Sequence[str] = ()) -> Suite:
+    """The suite that comes with stilltrue, or a folder's ``scenarios/`` and ``backgrounds/`` (or its YAML files).
+
+    ``only`` keeps the families named. Raises InvalidScenario with all complaints, FileNotFoundError.
+    """
+    root: Traversable = folder if folder is not None else files("stilltrue_data")
+    if folder is not None and not folder.exists():
+        raise FileNotFoundError(f"{folder}: no such file or folder")
+    problems: list[str] = []
+    hashes: dict[str, str] = {}
+    backgrounds = {b.background: b for _, b in _load(root, "backgrounds", Background, problems, hashes)}
+    families: dict[str, Family] = {}
+    seen: dict[str, str] = {}
+    for document, family in _load(root, "scenarios", Family, problems, hashes):
+        problems += (
+            document.complaint(place, text) for place, text in _family_problems(document, family, backgrounds, seen)
+        )
+        families[family.family] = family
+    if problems:
+        raise InvalidScenario(problems)
+    if not families:
+        raise InvalidScenario([f"{root}: no scenario files (*.yaml)"])
+    return Suite(_kept(families, only), backgrounds, hashes)
+
+
+def _kept(families: Mapping[str, Family], only: Sequence[str]) -> tuple[Family, ...]:
+    for name in only:
+        if name not in families:
+            raise InvalidScenario(
+                [f"unknown family {name!r}{_did_you_mean(name, families)}; known: {', '.join(families)}"]
+            )
+    return tuple(family for name, family in families.items() if not only or name in only)
+
+
+def _family_problems(
+    document: "_Document", family: Family, backgrounds: Mapping[str, Background], seen: dict[str, str]
+) -> Iterator[tuple[Place, str]]:
+    stem = document.name.rpartition("/")[2].removesuffix(".yaml")
+    if family.family != stem:
+        yield ("family",), f"the family is called {family.family!r}, its file {stem!r}: give both the same name"
+    for number, scenario in enumerate(family.scenarios):
+        place: Place = ("scenarios", number)
+        if scenario.id in seen:
+            yield (*place, "id"), f"duplicate id: scenario {scenario.id!r} is also in {seen[scenario.id]}"
+        seen[scenario.id] = document.name
+        background = backgrounds.get(scenario.background) if scenario.background else None
+        if scenario.background and background is None:
+            known = ", ".join(backgrounds) or "none"
+            yield (*place, "background"), f"unknown background {scenario.background!r}; known: {known}"
+        for inner, text in problems_of(scenario, background, implied=family.corrections == "implied"):
+            yield (*place, *inner), f"scenario {scenario.id}: {text}"
+
+
+# Files and lines
+
+
+@dataclass(frozen=True)
+class _Document:
+    """A YAML file as parsed nodes, which know their lines."""
+
+    name: str
+    node: yaml.Node | None
+
+    def line(self, place: Place) -> int:
+        """The line of the deepest part of the place that is there."""
+        node = self.node
+        line = node.start_mark.line + 1 if node else 1
+        for step in place:
+            child = _child(node, step)
+            if child is None:
+                break
+            node = child
+            line = node.start_mark.line + 1
+        return line
+
+    def complaint(self, place: Place, text: str) -> str:
+        return f"{self.name}:{self.line(place)}: {text}"
+
+
+def _child(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if key.value == step), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step]
+    return None
+
+
+def _load(
+    root: Traversable, folder: str, model: type[Model], problems: list[str], hashes: dict[str, str]
+) -> Iterator[tuple[_Document, Model]]:
+    """The valid files of a folder as models; complaints about the others go to ``problems``."""
+    for file in _yaml_files(root, folder):
+        raw = file.read_bytes()
+        hashes[f"{folder}/{file.name}"] = hashlib.sha256(raw).hexdigest()
+        found, document, value = _parse(str(file) if isinstance(file, Path) else file.name, raw)
+        problems += found
+        if found:
+            continue
+        try:
+            yield document, model.model_validate(value)
+        except ValidationError as error:
+            problems += (document.complaint(tuple(one["loc"]), _explained(cast("Any", one))) for one in error.errors())
+
+
+def _yaml_files(root: Traversable, folder: str) -> list[Traversable]:
+    """``root/folder/*.yaml``; for scenarios also a folder of YAML files, or a single one."""
+    if root.is_file():
+        return [root] if folder == "scenarios" else []
+    inner = root.joinpath(folder)
+    if not inner.is_dir():
+        if folder != "scenarios":
+            return []
+        inner = root
+    return sorted((f for f in inner.iterdir() if f.name.endswith((".yaml", ".yml"))), key=lambda f: f.name)
+
+
+def _parse(name: str, raw: bytes) -> tuple[list[str], _Document, Any]:
+    empty = _Document(name, None)
+    try:
+        loader: Any = _Loader(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return [f"{name}:1: not UTF-8 text ({error.reason} at byte {error.start})"], empty, None
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return [f"{name}:1: the file is empty"], empty, None
+        document = _Document(name, node)
+        return list(_duplicate_keys(name, node)), document, loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        return [f"{name}:{mark.line + 1 if mark else 1}: malformed YAML: {error.problem or error.context}"], empty, None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        return [f"{name}:1: malformed YAML: {error}"], empty, None
+    finally:
+        loader.dispose()
+
+
+def _duplicate_keys(name: str, node: yaml.Node) -> Iterator[str]:
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if key.value in seen:
+                yield f"{name}:{key.start_mark.line + 1}: the key {key.value!r} is given twice"
+            seen.add(str(key.value))
+            yield from _duplicate_keys(name, value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _duplicate_keys(name, item)
+
+
+def _explained(error: Mapping[str, Any]) -> str:
+    """Pydantic's complaint in the words of the file."""
+    key = error["loc"][-1] if error["loc"] else "the file"
+    match error["type"]:
+        case "extra_forbidden":
+            return f"unknown key {key!r}{_did_you_mean(str(key), _KEYS)}"
+        case "missing":
+            return f"the key {key!r} is missing"
+        case "string_pattern_mismatch":
+            return f"{key}: {error['input']!r} is not of the form {error['ctx']['pattern']}"
+        case _:
+            return f"{key}: {str(error['msg']).removeprefix('Value error, ')}"
+
+
+_KEYS = sorted(
+    {
+        name
+        for model in vars(records).values()
+        if isinstance(model, type) and issubclass(model, BaseModel)
+        for name in model.model_fields
+    }
+)
+
+
+def _did_you_mean(name: str, known: Any) -> str:
+    close = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

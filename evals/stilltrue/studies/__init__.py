@@ -1,0 +1,1 @@
+"""Studies: one question each, answered with rows of figures."""

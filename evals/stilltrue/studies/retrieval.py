@@ -1,0 +1,104 @@
+"""Retrieval: what a system returns over the scenario suite, and every metric over it, per family and overall."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stilltrue import plugins
+from stilltrue.metrics import Metric, Score, directly_displaced, displaced_facts
+from stilltrue.records import Answer
+from stilltrue.results import ALL_FAMILIES, Row
+from stilltrue.run import OpenSystem, answers
+from stilltrue.scenarios import Suite
+from stilltrue.stats import estimate
+
+STUDY = "retrieval"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contestant:
+    """A system under test with the settings that tell its rows apart; "-" where it has no such setting."""
+
+    system: str
+    policy: str = "-"
+    strategy: str = "-"
+    open: OpenSystem
+
+
+def all_metrics() -> list[Metric]:
+    """Every metric, by name."""
+    return [plugins.make(plugins.METRICS, name) for name in plugins.names(plugins.METRICS)]
+
+
+def answered(suite: Suite, contestant: Contestant, *, k: int, advance: Callable[[], None]) -> list[Answer]:
+    """The contestant's answers to the whole suite; ``advance`` is called after each question."""
+    collected: list[Answer] = []
+    for answer in answers(suite, contestant.open, k=k):
+        collected.append(answer)
+        advance()
+    return collected
+
+
+def rows(contestant: Contestant, collected: Sequence[Answer], metrics: Sequence[Metric], *, seed: int) -> list[Row]:
+    """One row per metric and family, and one over all families."""
+    families = [ALL_FAMILIES, *dict.fromkeys(answer.question.family for answer in collected)]
+    return [
+        _row(contestant, family, metric, [a for a in collected if family in (ALL_FAMILIES, a.question.family)], seed)
+        for family in families
+        for metric in metrics
+    ]
+
+
+def _row(contestant: Contestant, family: str, metric: Metric, among: Sequence[Answer], seed: int) -> Row:
+    scored = [(score, one.question.scenario) for one in among if (score := scored_by(metric, one)) is not None]
+    found = estimate(metric.kind, [score for score, _ in scored], [scenario for _, scenario in scored], seed=seed)
+    return Row(
+        study=STUDY,
+        system=contestant.system,
+        policy=contestant.policy,
+        strategy=contestant.strategy,
+        family=family,
+        metric=metric.name,
+        k=among[0].k,
+        **found._asdict(),
+    )
+
+
+def scored_by(metric: Metric, answer: Answer) -> Score | None:
+    """The answer's score, None when the metric says nothing about it or the system couldn't be asked."""
+    return None if answer.unsupported else metric.score(answer)
+
+
+def query_records(
+    contestant: Contestant, collected: Sequence[Answer], metrics: Sequence[Metric]
+) -> Iterator[dict[str, Any]]:
+    """One flat record per answer, for queries.parquet: what was asked, expected, returned, and each metric's value."""
+    for answer in collected:
+        question = answer.question
+        yield {
+            "study": STUDY,
+            "system": contestant.system,
+            "policy": contestant.policy,
+            "strategy": contestant.strategy,
+            "family": question.family,
+            "scenario": question.scenario,
+            "number": question.number,
+            "at": question.at,
+            "query": question.query,
+            "k": answer.k,
+            "gold": sorted(question.gold),
+            "forbidden": sorted(question.forbidden),
+            "retired": sorted(question.retired),
+            "returned": [hit.fact for hit in answer.returned],
+            "returned_texts": [hit.text for hit in answer.returned],
+            "returned_scores": [hit.score for hit in answer.returned],
+            "counterfactual": [hit.fact for hit in answer.counterfactual],
+            "displaced_directly_facts": sorted(directly_displaced(answer)),
+            "displaced_indirectly_facts": sorted(displaced_facts(answer) - directly_displaced(answer)),
+            "unsupported": answer.unsupported,
+            **{metric.name: _value(scored_by(metric, answer)) for metric in metrics},
+        }
+
+
+def _value(score: Score | None) -> float | None:
+    return None if score is None else score.amount / score.out_of

@@ -1,0 +1,72 @@
+"""Memory systems under test, one file each. A system sees texts, times and queries, never the ground truth."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from stilltrue.records import Recalled
+
+
+class MemorySystem(Protocol):
+    """What every system offers. Each call says when it happens (``at``, aware UTC, never going back)."""
+
+    def remember(self, *, text: str, at: datetime) -> str | None:
+        """Store a fact. Returns the system's own handle of it, if it has one."""
+        ...
+
+    def recall(self, *, query: str, k: int, at: datetime) -> Sequence[Recalled]:
+        """At most ``k`` results, best first."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+@runtime_checkable
+class Updates(Protocol):
+    """Systems that can correct a fact."""
+
+    def update(self, *, target: str, text: str, at: datetime) -> str | None:
+        """Replace the fact whose text is ``target``. Returns the handle of the new one, if there is one."""
+        ...
+
+
+@runtime_checkable
+class Forgets(Protocol):
+    """Systems that can drop a fact without a replacement."""
+
+    def forget(self, *, target: str, at: datetime) -> None:
+        """Forget the fact whose text is ``target``."""
+        ...
+
+
+@runtime_checkable
+class Pins(Protocol):
+    """Systems that can keep a fact from aging."""
+
+    def pin(self, *, target: str, at: datetime) -> None:
+        """Keep the fact whose text is ``target``."""
+        ...
+
+    def unpin(self, *, target: str, at: datetime) -> None:
+        """Let the fact age again."""
+        ...
+
+
+@runtime_checkable
+class Consolidates(Protocol):
+    """Systems with a maintenance cycle."""
+
+    def consolidate(self, *, at: datetime, if_due: bool) -> None:
+        """Run a cycle; with ``if_due`` only when the system's own threshold is reached."""
+        ...
+
+
+@runtime_checkable
+class Travels(Protocol):
+    """Systems that can answer for a past instant."""
+
+    def recall_as_of(self, *, query: str, k: int, at: datetime, as_of: datetime) -> Sequence[Recalled]:
+        """What was true at ``as_of``, asked at ``at``."""
+        ...
