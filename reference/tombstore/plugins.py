@@ -38,11 +38,12 @@ def _maker(package: str, name: str) -> Any:
             return getattr(import_module(module), attribute)
         except (ImportError, AttributeError) as error:
             raise UnknownPlugin(f"can't load {name}: {error}") from error
+    # Built-in names first: nothing installed can change what they mean, and entry points take long to look up.
+    if name in _built_in(package):
+        return import_module(f"{package}.{name}").make
     known = names(package)
     if name not in known:
         raise UnknownPlugin(f"unknown {_kind(package)} {name!r}{_suggestion(name, known)}; known: {', '.join(known)}")
-    if name in _built_in(package):  # what is installed beside it can't change what a built-in name means
-        return import_module(f"{package}.{name}").make
     (entry, *_) = entry_points(group=package, name=name)
     return entry.load()
 

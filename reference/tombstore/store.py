@@ -417,6 +417,8 @@ def _check_agent(agent_id: str) -> None:
 def _grouped(facts: Iterable[Fact]) -> dict[str, dict[str, Fact]]:
     groups: dict[str, dict[str, Fact]] = {}
     for fact in facts:
+        if "\0" in fact.id:  # SQLite's JSON, in which IDs are looked up, ends a text there
+            raise ValueError(f"{fact.agent_id}: a fact's ID can't contain a NUL character: {fact.id!r}")
         if groups.setdefault(fact.agent_id, {}).setdefault(fact.id, fact) is not fact:
             raise ValueError(f"{fact.agent_id}: two imported facts have the ID {fact.id}")
     return groups

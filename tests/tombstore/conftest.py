@@ -12,7 +12,7 @@ from hypothesis import settings
 from tombstore import Contradiction, Fact, ManualClock, MemoryStore, Summary, parse_instant, ulids
 
 # The same examples in every run, and no time limit: a loaded machine is no failure.
-settings.register_profile("tombstore", deadline=None, derandomize=True, database=None, max_examples=2000)
+settings.register_profile("tombstore", deadline=None, derandomize=True, database=None, max_examples=60)
 settings.load_profile("tombstore")
 
 NOW = "2026-03-01T00:00:00Z"

@@ -21,8 +21,8 @@ def run(
 ) -> None:
     """Check scenario files: form, ids, ground truth, and whether they measure anything.
 
-    Every complaint names file and line. Without --static the oracle, the empty system and all policies are run too, with
-    the keyword strategy: a family on which every policy scores the same is saturated and fails.
+    Every complaint names file and line. Without --static, the oracle, the empty system and all policies are run too (by
+    keyword): a family on which every policy scores the same is saturated and fails.
 
     Example: stilltrue validate my_scenarios/
     """
