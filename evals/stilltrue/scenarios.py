@@ -1,26 +1,33 @@
 """Loads scenario files and backgrounds and checks them; every complaint names file, line and what to do."""
 
 import hashlib
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeAlias, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from yaml.reader import ReaderError
 
 from stilltrue import records
 from stilltrue.records import Background, Family
-from stilltrue.truth import problems_of
+from stilltrue.truth import background_problems, problems_of
 
 Place: TypeAlias = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 
 # libyaml's loader where PyYAML was built with it: the same safe constructor, ten times as fast.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Instants stay texts: records reads them, and then a wrong one is complained about with its line.
+_RESOLVERS = {
+    first: [(tag, form) for tag, form in rules if not tag.endswith(":timestamp")]
+    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 class InvalidScenario(ValueError):
@@ -49,20 +56,24 @@ class Suite:
 def load_suite(folder: Path | None = None, *, only: Sequence[str] = ()) -> Suite:
     """The suite that comes with stilltrue, or a folder's ``scenarios/`` and ``backgrounds/`` (or its YAML files).
 
-    ``only`` keeps the families named. Raises InvalidScenario with all complaints, FileNotFoundError.
+    The backgrounds that come along serve a folder's scenarios too. ``only`` keeps the families named. Raises
+    InvalidScenario with all complaints, FileNotFoundError.
     """
-    root: Traversable = folder if folder is not None else files("stilltrue_data")
+    shipped = files("stilltrue_data")
+    root: Traversable = folder if folder is not None else shipped
     if folder is not None and not folder.exists():
         raise FileNotFoundError(f"{folder}: no such file or folder")
     problems: list[str] = []
     hashes: dict[str, str] = {}
-    backgrounds = {b.background: b for _, b in _load(root, "backgrounds", Background, problems, hashes)}
+    backgrounds: dict[str, Background] = {}
+    for place in (shipped, root) if folder is not None else (root,):
+        for document, background in _load(place, "backgrounds", Background, problems, hashes):
+            problems += (document.complaint(*one) for one in _background_problems(document, background))
+            backgrounds[background.background] = background
     families: dict[str, Family] = {}
     seen: dict[str, str] = {}
     for document, family in _load(root, "scenarios", Family, problems, hashes):
-        problems += (
-            document.complaint(place, text) for place, text in _family_problems(document, family, backgrounds, seen)
-        )
+        problems += (document.complaint(*one) for one in _family_problems(document, family, backgrounds, seen))
         families[family.family] = family
     if problems:
         raise InvalidScenario(problems)
@@ -80,12 +91,21 @@ def _kept(families: Mapping[str, Family], only: Sequence[str]) -> tuple[Family, 
     return tuple(family for name, family in families.items() if not only or name in only)
 
 
+def _background_problems(document: "_Document", background: Background) -> Iterator[tuple[Place, str]]:
+    yield from _misnamed(document, "background", background.background)
+    yield from background_problems(background)
+
+
+def _misnamed(document: "_Document", kind: str, name: str) -> Iterator[tuple[Place, str]]:
+    stem = PurePath(document.name).stem
+    if name != stem:
+        yield (kind,), f"the {kind} is called {name!r}, its file {stem!r}: give both the same name"
+
+
 def _family_problems(
     document: "_Document", family: Family, backgrounds: Mapping[str, Background], seen: dict[str, str]
 ) -> Iterator[tuple[Place, str]]:
-    stem = document.name.rpartition("/")[2].removesuffix(".yaml")
-    if family.family != stem:
-        yield ("family",), f"the family is called {family.family!r}, its file {stem!r}: give both the same name"
+    yield from _misnamed(document, "family", family.family)
     for number, scenario in enumerate(family.scenarios):
         place: Place = ("scenarios", number)
         if scenario.id in seen:
@@ -147,7 +167,11 @@ def _load(
         try:
             yield document, model.model_validate(value)
         except ValidationError as error:
-            problems += (document.complaint(tuple(one["loc"]), _explained(cast("Any", one))) for one in error.errors())
+            problems += (
+                document.complaint(one["loc"], _explained(cast("Any", one)))
+                for one in error.errors()
+                if not (one["type"] == "too_short" and one["input"])  # only follows from a complaint about an item
+            )
 
 
 def _yaml_files(root: Traversable, folder: str) -> list[Traversable]:
@@ -165,10 +189,13 @@ def _yaml_files(root: Traversable, folder: str) -> list[Traversable]:
 def _parse(name: str, raw: bytes) -> tuple[list[str], _Document, Any]:
     empty = _Document(name, None)
     try:
-        loader: Any = _Loader(raw.decode("utf-8"))
+        text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        return [f"{name}:1: not UTF-8 text ({error.reason} at byte {error.start})"], empty, None
+        line = raw.count(b"\n", 0, error.start) + 1
+        return [f"{name}:{line}: not UTF-8 text ({error.reason} at byte {error.start})"], empty, None
     try:
+        loader: Any = _Loader(text)
+        loader.yaml_implicit_resolvers = _RESOLVERS
         node = loader.get_single_node()
         if node is None:
             return [f"{name}:1: the file is empty"], empty, None
@@ -176,18 +203,20 @@ def _parse(name: str, raw: bytes) -> tuple[list[str], _Document, Any]:
         return list(_duplicate_keys(name, node)), document, loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        return [f"{name}:{mark.line + 1 if mark else 1}: malformed YAML: {error.problem or error.context}"], empty, None
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        return [f"{name}:{mark.line + 1 if mark else 1}: malformed YAML: {what}"], empty, None
+    except ReaderError as error:
+        line = raw.count(b"\n", 0, error.position) + 1
+        return [f"{name}:{line}: malformed YAML: {error.reason} (#x{error.character:04x})"], empty, None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         return [f"{name}:1: malformed YAML: {error}"], empty, None
-    finally:
-        loader.dispose()
 
 
 def _duplicate_keys(name: str, node: yaml.Node) -> Iterator[str]:
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
-            if key.value in seen:
+            if str(key.value) in seen:
                 yield f"{name}:{key.start_mark.line + 1}: the key {key.value!r} is given twice"
             seen.add(str(key.value))
             yield from _duplicate_keys(name, value)
@@ -198,17 +227,28 @@ def _duplicate_keys(name: str, node: yaml.Node) -> Iterator[str]:
 
 def _explained(error: Mapping[str, Any]) -> str:
     """Pydantic's complaint in the words of the file."""
-    key = error["loc"][-1] if error["loc"] else "the file"
+    key = next((part for part in reversed(error["loc"]) if isinstance(part, str)), "the file")
+    got = reprlib.repr(error["input"])
     match error["type"]:
         case "extra_forbidden":
-            return f"unknown key {key!r}{_did_you_mean(str(key), _KEYS)}"
+            return f"unknown key {key!r}{_did_you_mean(key, _KEYS)}"
         case "missing":
             return f"the key {key!r} is missing"
+        case "too_short":
+            return f"{key}: the list is empty"
+        case "string_pattern_mismatch" if error["ctx"]["pattern"] == records.NOT_BLANK:
+            return f"{key}: the text is blank"
         case "string_pattern_mismatch":
-            return f"{key}: {error['input']!r} is not of the form {error['ctx']['pattern']}"
+            return f"{key}: {got} is not of the form {error['ctx']['pattern']}"
+        case "value_error":
+            return f"{key}: {error['ctx']['error']}"
+        case kind if kind in _EXPECTED:
+            return f"{key}: expected {_EXPECTED[kind]}, got {got}"
         case _:
-            return f"{key}: {str(error['msg']).removeprefix('Value error, ')}"
+            return f"{key}: {error['msg']}, got {got}"
 
+
+_EXPECTED = {"string_type": "a text (put it in quotes)", "tuple_type": "a list", "model_type": "keys with values"}
 
 _KEYS = sorted(
     {

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TypeAlias
 
 from stilltrue.records import Ask, Background, Family, Question, Scenario, Step
 
 TICK = timedelta(seconds=1)
 """A step without an instant happens this long after the one before, so that facts don't tie by accident."""
+
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -41,7 +44,7 @@ class World:
 
 
 def timeline(scenario: Scenario, start: datetime | None = None) -> Iterator[tuple[datetime, Step]]:
-    """Each step with its instant. Raises ValueError when the first one has none."""
+    """Each step with its instant. Raises ValueError when the first one has none, or one lies after the year 9999."""
     clock = start
     for step in scenario.steps:
         if step.at is not None:
@@ -49,7 +52,10 @@ def timeline(scenario: Scenario, start: datetime | None = None) -> Iterator[tupl
         elif clock is None:
             raise ValueError("the first step needs `at`")
         else:
-            clock += step.advance if step.advance is not None else TICK
+            try:
+                clock += step.advance if step.advance is not None else TICK
+            except OverflowError:
+                raise ValueError("the clock runs past the year 9999") from None
         yield clock, step
 
 
@@ -57,10 +63,13 @@ def questions(family: Family, scenario: Scenario) -> Iterator[Question]:
     """The scenario's questions in order, each with its ground truth."""
     world = World()
     number = 0
+    history: list[tuple[datetime, frozenset[str]]] = [(_EVER, frozenset())]
     for at, step in timeline(scenario):
         world.apply(step)
+        history.append((at, frozenset(world.retired)))
         if step.ask:
             number += 1
+            moment = step.ask.as_of or at
             yield Question(
                 family=family.family,
                 scenario=scenario.id,
@@ -70,19 +79,21 @@ def questions(family: Family, scenario: Scenario) -> Iterator[Question]:
                 as_of=step.ask.as_of,
                 gold=frozenset(step.ask.gold),
                 forbidden=frozenset(step.ask.forbidden),
-                retired=frozenset(world.retired),
+                retired=next(retired for since, retired in reversed(history) if since <= moment),
             )
 
 
 def problems_of(scenario: Scenario, background: Background | None, *, implied: bool) -> Iterator[tuple[Place, str]]:
     """What is wrong with a scenario's story, each complaint with its place in the scenario."""
-    if scenario.steps[0].at is None:
-        yield ("steps", 0), "the first step needs `at`"
+    try:
+        steps = list(timeline(scenario))
+    except ValueError as error:
+        yield ("steps",), str(error)
         return
     world = World()
     clock: datetime | None = None
     asked = False
-    for number, (at, step) in enumerate(timeline(scenario)):
+    for number, (at, step) in enumerate(steps):
         place: Place = ("steps", number)
         if clock is not None and at < clock:
             yield (*place, "at"), f"the clock goes back, from {clock.isoformat()} to {at.isoformat()}"
@@ -92,18 +103,31 @@ def problems_of(scenario: Scenario, background: Background | None, *, implied: b
         asked = asked or step.ask is not None
     if not asked:
         yield ("steps",), "no step asks anything"
-    if background and background.facts and (first := scenario.steps[0].at) and background.facts[-1].at > first:
+    if background and background.facts[-1].at > steps[0][0]:
         yield ("background",), f"the background {background.background} is not over when the scenario starts"
+
+
+def background_problems(background: Background) -> Iterator[tuple[Place, str]]:
+    """What is wrong with a background, each complaint with its place in it."""
+    seen: set[str] = set()
+    for number, (before, fact) in enumerate(pairwise((background.facts[0], *background.facts))):
+        if fact.at < before.at:
+            yield ("facts", number, "at"), f"the clock goes back, from {before.at.isoformat()} to {fact.at.isoformat()}"
+        if fact.id in seen:
+            yield ("facts", number, "id"), f"duplicate id: there is a fact {fact.id!r} already"
+        seen.add(fact.id)
 
 
 def _step_problems(world: World, step: Step, implied: bool) -> Iterator[tuple[Place, str]]:
     for name in ("remember", "update"):
         if (added := getattr(step, name)) and added.id in world.texts:
             yield (name, "id"), f"duplicate id: there is a fact {added.id!r} already"
+        if added and added.id.startswith("bg-"):
+            yield (name, "id"), f"{added.id!r}: ids that begin with bg- belong to backgrounds"
     for name in ("update", "forget", "pin", "unpin"):
         if (aimed := getattr(step, name)) and aimed.target not in world.live:
-            state = "retired already" if aimed.target in world.retired else "never remembered"
-            yield (name, "target"), f"the target {aimed.target!r} is {state}"
+            state = "is retired already" if aimed.target in world.retired else "was never remembered"
+            yield (name, "target"), f"the target {aimed.target!r} {state}"
     if step.ask:
         yield from _ask_problems(world, step.ask, implied)
 

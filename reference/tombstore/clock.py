@@ -65,10 +65,3 @@ def format_instant(at: Instant, *, digits: int | None = None) -> str:
 
 ZERO_TIME: Instant = parse_instant("0001-01-01T00:00:00Z")
 """Go's zero time, which every fact written since 0.14 carries as ``pinned_at`` (SPEC 1.1)."""
-
-
-def hours_between(later: Instant, earlier: Instant) -> float:
-    """The span in hours, rounded as Go's ``Duration.Hours`` does: whole hours and the rest are converted apart."""
-    hours, rest = divmod(abs(later - earlier), HOUR)
-    magnitude = hours + rest / HOUR
-    return magnitude if later >= earlier else -magnitude

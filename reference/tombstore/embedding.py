@@ -44,11 +44,17 @@ class SentenceTransformer:
 
     def __call__(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Vectors of shape (texts, dimension), as the model returns them."""
-        import torch
-
-        with torch.inference_mode():
-            # One text at a time: a vector then depends on its text alone, not on what it was padded with.
+        # One text at a time: a vector then depends on its text alone, not on what it was padded with. One thread: more
+        # give the same bytes, save nothing on so little work, and wait for each other when the cores are busy.
+        with self._threads.limit(limits=1):
             return self._loaded.encode(list(texts), batch_size=1, show_progress_bar=False, convert_to_numpy=True)
+
+    @cached_property
+    def _threads(self) -> Any:
+        from threadpoolctl import ThreadpoolController
+
+        _ = self._loaded  # the controller only knows the libraries that are loaded by now
+        return ThreadpoolController()
 
     @cached_property
     def _loaded(self) -> Any:
@@ -62,7 +68,7 @@ class SentenceTransformer:
             return cast("Any", sentence_transformers.SentenceTransformer)(
                 str(self._model), device="cpu", local_files_only=self._offline
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a folder with other files in it
             raise ModelNotFound(f"no sentence-transformers model at {self._model}: {error}") from error
 
 

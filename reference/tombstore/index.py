@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tombstore.clock import Instant, parse_instant
+from tombstore.clock import Instant
 from tombstore.journal import Journal
 from tombstore.tokens import tokenize
 
@@ -87,7 +87,7 @@ class AgentIndex:
         """Worth being replaced by a new index: more than half of its rows are facts that are gone."""
         return len(self.ids) > 64 and self._present.count(0) * 2 > len(self.ids)
 
-    def _take(self, fact_id: str, text: str, created_at: str, embedding: bytes | None, by: str, kind: str) -> None:
+    def _take(self, fact_id: str, text: str, created_at: Instant, embedding: bytes | None, by: str, kind: str) -> None:
         """Add a fact, or bring a known one's marker up to date: the rest of it never changes."""
         if (row := self._row_of.get(fact_id)) is not None:
             self._retired[row] = by != ""
@@ -95,7 +95,7 @@ class AgentIndex:
         row = self._row_of[fact_id] = len(self.ids)
         self.ids.append(fact_id)
         self.texts.append(text)
-        self._created.append(_clamped(parse_instant(created_at)))
+        self._created.append(_clamped(created_at))
         self._present.append(True)
         self._retired.append(by != "")
         self._alias.append(kind == "alias")

@@ -3,12 +3,12 @@
 import json
 import sqlite3
 from array import array
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from tombstore.clock import Instant, format_instant, parse_instant
 from tombstore.errors import NotAStore, ReadOnlyStore, StoreBusy
@@ -16,6 +16,8 @@ from tombstore.fact import Fact
 
 APPLICATION_ID = 0x746F6D62  # "tomb"
 SCHEMA_VERSION = 1
+
+_Made = TypeVar("_Made")
 
 # Times are RFC 3339 text of fixed width: it sorts as time does, reads well in any SQLite shell, and reaches back to
 # Go's zero time, which 64-bit nanoseconds don't.
@@ -43,6 +45,8 @@ _COLUMNS = (
     "agent_id, id, text, created_at, accessed_at, access_count, weight, embedding, superseded_by, confidence, kind,"
     " alias_source, pinned, pinned_at, extra"
 )
+
+_TIMES = ("created_at", "accessed_at", "pinned_at")
 
 EventKind = Literal["put", "retire", "weight_zero", "pin", "unpin", "decay", "propose", "fault", "prune", "delete"]
 
@@ -155,12 +159,18 @@ class Journal:
             raise OSError(f"{self.path}: {error}") from error
         except (sqlite3.ProgrammingError, sqlite3.IntegrityError) as error:
             raise ValueError(f"{self.path}: {error}") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise NotAStore(f"{self.path}: damaged or not a database ({error})") from error
 
     def _run(self, sql: str, *values: Any) -> list[Any]:
         with self._lock, self._named_errors():
             return self._connection.execute(sql, values).fetchall()
+
+    def _read(self, make: Callable[[Any], _Made], rows: Iterable[Any]) -> list[_Made]:
+        try:
+            return [make(row) for row in rows]
+        except (ValueError, TypeError) as error:
+            raise NotAStore(f"{self.path}: damaged, a record can't be read ({error})") from error
 
     def _run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         with self.transaction():
@@ -176,12 +186,14 @@ class Journal:
         """Facts, retired ones too: newest first, equal instants by ID; of one agent or of all, all IDs or some."""
         where, values = _where(agent_id, ids)
         order = "agent_id, created_at DESC, id" if agent_id is None else "created_at DESC, id"
-        return [_fact(row) for row in self._run(f"SELECT {_COLUMNS} FROM facts {where} ORDER BY {order}", *values)]
+        return self._read(_fact, self._run(f"SELECT {_COLUMNS} FROM facts {where} ORDER BY {order}", *values))
 
     def columns(self, agent_id: str | None, names: str, ids: Iterable[str] | None = None) -> list[tuple[Any, ...]]:
-        """Some columns of the facts, in storage order: what whole-store passes read instead of records."""
+        """Some columns of the facts, in storage order, times as instants: what whole-store passes read."""
         where, values = _where(agent_id, ids)
-        return self._run(f"SELECT {names} FROM facts {where} ORDER BY rowid", *values)
+        rows = self._run(f"SELECT {names} FROM facts {where} ORDER BY rowid", *values)
+        times = [place for place, name in enumerate(names.split(", ")) if name in _TIMES]
+        return self._read(lambda row: _with_instants(row, times), rows) if times else rows
 
     def agents(self) -> list[str]:
         """The agents that have facts, in byte order."""
@@ -269,7 +281,7 @@ class Journal:
             fact_id,
             agent_id,
         )
-        return [_event(row) for row in rows]
+        return self._read(_event, rows)
 
     def events(self, agent_id: str | None = None) -> list[Event]:
         """All events, oldest first."""
@@ -278,7 +290,7 @@ class Journal:
             " WHERE ?1 IS NULL OR agent_id = ?1 ORDER BY seq",
             agent_id,
         )
-        return [_event(row) for row in rows]
+        return self._read(_event, rows)
 
 
 def _connect(path: str, *, read_only: bool, wait_seconds: float) -> sqlite3.Connection:
@@ -373,12 +385,19 @@ def _row(fact: Fact) -> tuple[Any, ...]:
 
 def _fact(row: Sequence[Any]) -> Fact:
     named = dict(zip(_COLUMNS.split(", "), row, strict=True))
-    for name in ("created_at", "accessed_at", "pinned_at"):
+    for name in _TIMES:
         named[name] = None if named[name] is None else parse_instant(named[name])
     named["embedding"] = array("f", named["embedding"]) if named["embedding"] else None
     named["pinned"] = bool(named["pinned"])
     named["extra"] = json.loads(named["extra"])
     return Fact(**named)
+
+
+def _with_instants(row: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
+    values = list(row)
+    for place in places:
+        values[place] = parse_instant(values[place])
+    return tuple(values)
 
 
 def _event(row: Sequence[Any]) -> Event:

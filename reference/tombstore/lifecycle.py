@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tombstore.clock import HOUR, Instant, parse_instant
+from tombstore.clock import HOUR, Instant
 from tombstore.detection import Detector, applicable
 from tombstore.fact import Fact
 from tombstore.index import EARLIEST, LATEST, Floats
@@ -54,7 +54,12 @@ class Cycle:
 
 def decayed_weight(weight: float, idle_hours: float, half_life_hours: float) -> float:
     """``min(weight, exp(-ln2 / half-life * idle))``: recomputed from staleness, so never compounding, never rising."""
-    return min(weight, math.exp(-math.log(2) / half_life_hours * idle_hours))
+    return float(_decayed(np.array([weight]), np.array([idle_hours]), half_life_hours)[0])
+
+
+def _decayed(weights: Floats, idle_hours: Floats, half_life_hours: float) -> Floats:
+    with np.errstate(over="ignore"):  # accessed far in the future: no limit
+        return np.minimum(weights, np.exp(-math.log(2) / half_life_hours * idle_hours))
 
 
 def decay(journal: Journal, agent_id: str, now: Instant, half_life_hours: float) -> int:
@@ -64,17 +69,16 @@ def decay(journal: Journal, agent_id: str, now: Instant, half_life_hours: float)
         return 0
     ids, weights, accessed, _ = zip(*rows, strict=True)
     before = np.array(weights)
-    with np.errstate(over="ignore"):  # accessed far in the future: no limit
-        after = np.minimum(before, np.exp(-math.log(2) / half_life_hours * _idle_hours(accessed, now)))
+    after = _decayed(before, _idle_hours(accessed, now), half_life_hours)
     fallen = np.flatnonzero(after < before)
     journal.set_weights(agent_id, {ids[row]: float(after[row]) for row in fallen})
     journal.record(now, agent_id, "decay", "consolidate", {None: {"facts": len(rows), "fell": len(fallen)}})
     return len(fallen)
 
 
-def _idle_hours(accessed: Sequence[str], now: Instant) -> Floats:
+def _idle_hours(accessed: Sequence[Instant], now: Instant) -> Floats:
     """Hours since each time, rounded as Go's ``Duration.Hours`` does (whole hours and rest apart)."""
-    spans = np.array([min(max(now - parse_instant(text), EARLIEST), LATEST) for text in accessed], dtype=np.int64)
+    spans = np.array([min(max(now - at, EARLIEST), LATEST) for at in accessed], dtype=np.int64)
     hours, rest = np.divmod(np.abs(spans), HOUR)
     return np.copysign(hours + rest / HOUR, spans)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tombstore.clock import HOUR, Instant, parse_instant
+from tombstore.clock import HOUR, Instant
 from tombstore.journal import Journal
 
 REVERSAL_SHARE = 0.20
@@ -58,16 +58,16 @@ def statistics(journal: Journal, agent_id: str | None, now: Instant) -> Stats:
     names = "created_at, superseded_by <> '', pinned, weight, access_count, embedding IS NOT NULL"
     total, by_age = Tally(), {label: Tally() for label in empty_buckets()}
     pinned = embedded = accesses = 0
-    weight_sum, created = 0.0, list[str]()
+    weight_sum, created = 0.0, list[Instant]()
     for created_at, retired, is_pinned, weight, count, has_vector in journal.columns(agent_id, names):
         total.count(retired)
-        by_age[age_bucket(now - parse_instant(created_at))].count(retired)
+        by_age[age_bucket(now - created_at)].count(retired)
         pinned += is_pinned
         embedded += has_vector
         accesses += 0 if retired else count
         weight_sum += weight
         created.append(created_at)
-    oldest, newest = (parse_instant(min(created)), parse_instant(max(created))) if created else (None, None)
+    oldest, newest = (min(created), max(created)) if created else (None, None)
     mean = weight_sum / total.facts if total.facts else 0.0
     return Stats(total, by_age, pinned, embedded, oldest, newest, mean, accesses)
 

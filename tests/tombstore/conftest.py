@@ -1,5 +1,6 @@
 """What the store's tests share: a clock that stands still, stores that get closed, and models that are written down."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,6 +19,15 @@ settings.load_profile("tombstore")
 NOW = "2026-03-01T00:00:00Z"
 
 OpenStore = Callable[..., MemoryStore]
+
+
+@pytest.fixture
+def restless_threads() -> Iterator[None]:
+    """Threads take turns a thousand times more often than usual, so that whoever needs a lock is seen to."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(5e-6)
+    yield
+    sys.setswitchinterval(interval)
 
 
 @pytest.fixture

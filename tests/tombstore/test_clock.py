@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tombstore import ManualClock, format_instant, parse_instant
-from tombstore.clock import HOUR, SECOND, ZERO_TIME, hours_between, system_clock
+from tombstore.clock import HOUR, SECOND, ZERO_TIME, system_clock
 
 YEAR_1 = parse_instant("0001-01-01T00:00:00Z")
 YEAR_9999 = parse_instant("9999-12-31T23:59:59.999999999Z")
@@ -83,13 +83,6 @@ def test_every_instant_from_year_1_to_9999_survives_being_written_and_read(at: i
 @given(st.integers(YEAR_1, YEAR_9999), st.integers(YEAR_1, YEAR_9999))
 def test_nine_digits_sort_as_text_as_they_do_in_time(one: int, other: int) -> None:
     assert (format_instant(one, digits=9) < format_instant(other, digits=9)) == (one < other)
-
-
-@pytest.mark.parametrize(
-    ("nanoseconds", "hours"), [(0, 0.0), (HOUR // 2, 0.5), (720 * HOUR, 720.0), (-3 * HOUR // 2, -1.5), (1, 1 / 3.6e12)]
-)
-def test_spans_count_in_hours(nanoseconds: int, hours: float) -> None:
-    assert hours_between(nanoseconds, 0) == hours
 
 
 def test_a_manual_clock_moves_only_when_told() -> None:

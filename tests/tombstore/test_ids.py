@@ -1,6 +1,5 @@
 """Fact IDs are ULIDs: their order is the order of writing, also within a millisecond and when the clock steps back."""
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -57,12 +56,9 @@ def test_two_sources_without_a_seed_differ() -> None:
     assert ulids()(MILLISECOND) != ulids()(MILLISECOND)
 
 
+@pytest.mark.usefixtures("restless_threads")
 def test_threads_that_share_a_source_never_get_the_same_id() -> None:
-    new, interval = ulids(), sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(8) as threads:
-            made = list(threads.map(new, [MILLISECOND] * 20_000))
-    finally:
-        sys.setswitchinterval(interval)
+    new = ulids()
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(new, [MILLISECOND] * 20_000))
     assert len(set(made)) == 20_000

@@ -126,7 +126,9 @@ def test_the_floor_cuts_at_a_share_of_the_best_score(
 
 def test_a_floor_of_1_keeps_exact_ties_of_the_best(open_store: OpenStore, fact: MakeFact) -> None:
     store = open_store(strategy="keyword")
-    store.import_facts([fact("f1", "port one"), fact("f2", "port two"), fact("f3", "a port of three, no less"), fact("f4", "x")])
+    store.import_facts(
+        [fact("f1", "port one"), fact("f2", "port two"), fact("f3", "a port of three, no less"), fact("f4", "x")]
+    )
     assert [fact.id for fact in store.recall("ann", "port", min_relevance=1.0)] == ["f1", "f2"]
 
 
@@ -160,7 +162,7 @@ def three_copies(open_store: OpenStore, fact: MakeFact) -> Callable[[str], Memor
 def test_a_text_takes_one_slot_and_its_best_ranked_copy_is_the_one_accessed(
     three_copies: Callable[[str], MemoryStore],
 ) -> None:
-    """Recency ranks: f5 to f1; keyword ties: oldest first. f1 1/61+.5/65, f2 1/62+.5/64, f3 1/63+.5/63, f4 1/64+.5/62."""
+    """Keyword ties go oldest first: f1 1/61 + .5/65, f2 1/62 + .5/64, f3 1/63 + .5/63, f4 1/64 + .5/62; f5 .5/61."""
     store = three_copies("reference")
     assert [fact.id for fact in store.recall("ann", "port", 3)] == ["f1", "f4", "f5"]
     assert {fact.id: fact.access_count for fact in store.list_facts()} == {"f1": 1, "f2": 0, "f3": 0, "f4": 1, "f5": 1}
@@ -320,10 +322,11 @@ def test_a_ranking_stays_readable_when_its_facts_are_gone(
     assert len(store.consolidate("ann").pruned) == 100
     assert texts(store.recall("ann", "note 7")) == ["note 7 again"]
     store.put("ann", "and another")
-    assert texts(store.recall("ann", "note 7")) == ["and another", "note 7 again"]
+    assert texts(store.recall("ann", "note 7")) == ["note 7 again", "and another"]
     assert ranking.ids == before
 
 
+@pytest.mark.usefixtures("restless_threads")
 def test_threads_recall_and_put_at_the_same_time(open_store: OpenStore, fact: MakeFact, tmp_path: Any) -> None:
     """The first recall builds the index; whoever comes in between must wait for it rather than read half of it."""
     path = tmp_path / "store.db"

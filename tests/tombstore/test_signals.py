@@ -275,7 +275,7 @@ def test_weight_ranks_by_what_is_stored_now_and_ties_go_to_the_older(open_store:
 
 
 def test_bm25_by_hand(ranked: Ranked, fact: MakeFact) -> None:
-    """n = 3, average length 7/3; idf(invoices) = ln(2.5/1.5), and billing, in two of three, gets a quarter of the mean."""
+    """n = 3, average length 7/3; idf(invoices) = ln(2.5/1.5), billing, in most facts, gets a quarter of the mean."""
     facts = [fact("f1", "polar billing"), fact("f2", "billing billing invoices"), fact("f3", "deploy friday")]
     rare = log(2.5 / 1.5)
     assert ranked(bm25.make(), facts, "invoices") == pytest.approx(

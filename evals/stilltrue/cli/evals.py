@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from stilltrue.cli.output import AsJson, exit_code, print_json, print_table, print_verdicts, progress, user_errors
+from stilltrue.cli.output import (
+    AsJson,
+    exit_code,
+    fail,
+    print_json,
+    print_table,
+    print_verdicts,
+    progress,
+    user_errors,
+)
 
 NEEDS_ARGUMENTS = False
 
@@ -24,7 +33,7 @@ def run(
     suite: Annotated[Path | None, typer.Option(help="A folder of your own scenarios (or one YAML file).")] = None,
     out: Annotated[Path, typer.Option(help="Where the reports go.")] = Path("reports"),
     embedder: Annotated[str | None, typer.Option(help="A sentence-transformers model by name or folder.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap intervals.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Measure which policy returns stale facts, and fail when the reference does.
@@ -43,11 +52,14 @@ def run(
     from stilltrue.systems.tombstore import POLICIES, STRATEGIES
     from tombstore import ModelNotFound
 
+    if embedder == "":
+        fail("--embedder is empty, expected a sentence-transformers model by name or folder")
     with user_errors(InvalidScenario, UnknownPlugin, ModelNotFound, ValueError):
         options = Options(
             policies=policy or POLICIES, strategies=strategy or STRATEGIES, k=k, seed=seed, embedder=embedder
         )
         loaded = load_suite(suite, only=family or ())
+        out.mkdir(parents=True, exist_ok=True)  # before the long work, whose results would have nowhere to go
         with progress("asking", shown=not as_json) as (started, advance):
             results = evaluate(loaded, options, started=started, advance=advance)
         written = write_all(results, out)

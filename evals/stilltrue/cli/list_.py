@@ -1,5 +1,6 @@
 """``stilltrue list``: what there is to choose from."""
 
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -27,7 +28,9 @@ def run(
     Example: stilltrue list policies
     """
     if kind is not None and kind not in KINDS:
-        fail(f"unknown kind {kind!r}: expected one of {', '.join(KINDS)}")
+        close = get_close_matches(kind, KINDS, n=1)
+        suggestion = f" (did you mean {close[0]!r}?)" if close else ""
+        fail(f"unknown kind {kind!r}{suggestion}; known: {', '.join(KINDS)}")
     found = {name: _entries(name) for name in ([kind] if kind else KINDS)}
     if as_json:
         print_json({name: dict(entries) for name, entries in found.items()})

@@ -54,8 +54,8 @@ def printable(text: str) -> str:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output; dataclasses become objects."""
-    print(json.dumps(value, indent=1, ensure_ascii=False, default=_plain))
+    """One JSON document on standard output, in ASCII whatever facts hold; dataclasses become objects."""
+    print(json.dumps(value, indent=1, default=_plain))
 
 
 def _plain(value: Any) -> Any:
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 
 def print_table(head: Sequence[str], lines: Iterable[Sequence[str]], *, title: str | None = None) -> None:
     """A table of plain texts: nothing in them is taken for markup."""
-    table = Table(title=title and escape(title), title_justify="left")
+    table = Table(title=title and escape(printable(title)), title_justify="left")
     for name in head:
         table.add_column(escape(name), overflow="fold")
     for line in lines:

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from stilltrue.report.tables import HEADLINES, cell, contestants, families, find, grid_rows, unit
+from stilltrue.report.tables import HEADLINES, cell, contestants, families, find, grid_rows, legal, unit
 from stilltrue.results import Results, Row
 
 
@@ -22,7 +22,7 @@ def render(results: Results) -> str:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files("stilltrue.report").joinpath("report.html.j2").read_text(encoding="utf-8"))
-    return template.render(
+    page = template.render(
         run=results.run,
         verdicts=results.verdicts,
         metrics=[(name, unit(name)) for name in HEADLINES],
@@ -31,6 +31,7 @@ def render(results: Results) -> str:
         heat=_heat(results),
         cases=_cases(results),
     )
+    return legal(page)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from stilltrue.report.tables import HEADLINES, cell, contestants, find, grid_rows, unit
+from stilltrue.report.tables import HEADLINES, cell, contestants, find, grid_rows, legal, unit
 from stilltrue.results import Results
 
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "❔ inconclusive"}
@@ -56,4 +56,4 @@ def _line(cells: tuple[str, ...]) -> str:
 
 def escaped(text: str) -> str:
     """The text on one line, with Markdown and HTML in it shown as itself."""
-    return re.sub(r"([\\`*<>|~&\[\]])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*<>|~&\[\]])", r"\\\1", legal(" ".join(text.split())))

@@ -1,5 +1,6 @@
 """The tables that every report shows: policies times strategies, and families, as plain values."""
 
+import re
 from collections.abc import Sequence
 
 from stilltrue.results import ALL_FAMILIES, Results, Row
@@ -43,3 +44,8 @@ def unit(metric: str) -> str:
 def find(rows: Sequence[Row], **wanted: str) -> Row | None:
     """The first row with these values."""
     return next((row for row in rows if all(getattr(row, name) == value for name, value in wanted.items())), None)
+
+
+def legal(text: str) -> str:
+    """The text with control characters, which XML and HTML can't hold, as U+FFFD."""
+    return re.sub("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

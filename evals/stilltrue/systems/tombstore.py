@@ -51,12 +51,14 @@ def grid(
     """Every strategy with every policy: (policy, strategy, opener). Wrong names raise UnknownPlugin at once.
 
     ``embedder`` is a sentence-transformers model by name or path, None for the default; it is shared and loaded only
-    when a strategy ranks by vectors.
+    when a strategy ranks by vectors. Raises ModelNotFound when it can't be loaded.
     """
     for policy in policies:
         plugins.make("tombstore.policies", policy)
     uses_vectors = {name: "vector" in plugins.make("tombstore.strategies", name).signals for name in strategies}
     shared = Remembered(tombstore.embedder(embedder)) if any(uses_vectors.values()) else None
+    if shared:
+        shared(["Does the model load?"])  # now: a store keeps facts without a vector when its embedder fails
     for strategy in strategies:
         for policy in policies:
             fitting = shared if uses_vectors[strategy] else None

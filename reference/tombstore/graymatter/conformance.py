@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombstore.clock import ManualClock, format_instant
-from tombstore.fact import SHARED, Fact, InvalidFact, fact_from_json
+from tombstore.fact import SHARED, Fact, fact_from_json
 from tombstore.recall import Ranking
 from tombstore.store import MemoryStore
 from tombstore.variants import VARIANTS
@@ -42,7 +42,7 @@ def conform(path: str | Path) -> Conformance:
     golden = _read(Path(path))
     try:
         differences = list(_replay(golden))
-    except (KeyError, TypeError, AttributeError, IndexError, InvalidFact) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise InvalidGolden(f"{path}: not a golden file ({type(error).__name__}: {error})") from error
     found = [difference for difference in differences if difference]
     return Conformance(str(path), len(differences), len(differences) - len(found), found[0] if found else None)

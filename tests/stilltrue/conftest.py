@@ -1,0 +1,156 @@
+"""What the harness's tests share: scenarios and answers written in a line, the suite measured once, the commands."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from typer.testing import CliRunner
+
+import tombstore
+from stilltrue.cli import app
+from stilltrue.evaluation import Options, evaluate
+from stilltrue.records import Answer, Family, Hit, Question
+from stilltrue.results import Results
+from stilltrue.scenarios import Suite, load_suite
+
+# The same examples in every run, and no time limit: a loaded machine is no failure.
+settings.register_profile("stilltrue", deadline=None, derandomize=True, database=None, max_examples=40)
+settings.load_profile("stilltrue")
+
+ROOT = Path(__file__).parents[2]
+START = "2026-01-05T09:00Z"
+
+BILLING = """\
+family: billing
+question: Does the old provider come back?
+scenarios:
+  - id: swap
+    domain: software team
+    steps:
+      - {at: 2026-01-05T09:00Z, remember: {id: lemon, text: "Billing runs on Lemon Squeezy."}}
+      - {remember: {id: owner, text: "Refunds are up to Ines."}}
+      - {at: 2026-03-01T09:00Z, update: {target: lemon, id: polar, text: "Billing runs on Polar now."}}
+      - {at: 2026-03-02T09:00Z, ask: {query: "What does billing run on?", gold: [polar], forbidden: [lemon]}}
+"""
+
+
+@pytest.fixture(scope="session")
+def billing() -> str:
+    """A family of one scenario with one question, as a file holds it: steps on lines 7 to 10, the last one asks."""
+    return BILLING
+
+
+def make_family(*steps: Mapping[str, Any], name: str = "fam", **fields: Any) -> Family:
+    first, *others = steps
+    scenario = {"id": f"{name}-1", "domain": "test", "steps": [{"at": START, **first}, *others]}
+    return Family.model_validate(
+        {"family": name, "question": "What comes back?", "scenarios": [scenario | fields.pop("scenario", {})], **fields}
+    )
+
+
+@pytest.fixture(scope="session")
+def family() -> Callable[..., Family]:
+    """A family with one scenario of these steps, of which the first happens on 2026-01-05 at 9:00."""
+    return make_family
+
+
+def make_answer(
+    returned: str = "", *, clean: str | None = None, k: int = 5, scenario: str = "one", **sets: str
+) -> Answer:
+    """Facts are words: ``answer("new old", gold="new", retired="old")``; ``?`` is a text that no step stored."""
+
+    def hits(words: str) -> tuple[Hit, ...]:
+        return tuple(Hit(None if word == "?" else word, f"text of {word}") for word in words.split())
+
+    facts = {name: frozenset(sets.pop(name, "").split()) for name in ("gold", "forbidden", "retired")}
+    assert not sets
+    question = Question(
+        family="fam", scenario=scenario, number=1, query="?", at=datetime(2026, 1, 5, tzinfo=UTC), as_of=None, **facts
+    )
+    return Answer(
+        question=question, k=k, returned=hits(returned), counterfactual=hits(returned if clean is None else clean)
+    )
+
+
+@pytest.fixture(scope="session")
+def answer() -> Callable[..., Answer]:
+    """R, and by keyword R' (``clean``), G (``gold``), F (``forbidden``) and T (``retired``), each as words."""
+    return make_answer
+
+
+def measured(suite: Suite, **options: Any) -> Results:
+    return evaluate(suite, Options(**options), started=lambda _total: None, advance=lambda: None)
+
+
+@pytest.fixture(scope="session")
+def measure() -> Callable[..., Results]:
+    """``measure(suite, policies=..., strategies=...)``: a whole run, without the command line."""
+    return measured
+
+
+@pytest.fixture(scope="session")
+def suite() -> Suite:
+    """The suite that comes along."""
+    return load_suite()
+
+
+@pytest.fixture(scope="session")
+def lexical(suite: Suite) -> Results:
+    """The whole suite under every policy, with the strategies that need no model. Measured once."""
+    return measured(suite, strategies=("keyword", "bm25"))
+
+
+@pytest.fixture(scope="session")
+def embedder() -> tombstore.Embedder:
+    """The default embedding model. A test that takes it loads torch."""
+    loaded = tombstore.default_embedder()
+    loaded(["Does the model load?"])
+    return loaded
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes files given by relative path, as text or bytes, into a folder and returns it."""
+
+    def write(files: Mapping[str, str | bytes], folder: str = "suite") -> Path:
+        root = tmp_path / folder
+        for name, content in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return root
+
+    return write
+
+
+@pytest.fixture
+def stilltrue() -> Callable[..., Any]:
+    """The command line, in this process: ``stilltrue("list", "policies").stdout``."""
+
+    def run(*arguments: object) -> Any:
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return run
+
+
+@pytest.fixture
+def script() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command as it is installed, in a process of its own."""
+    installed = Path(sys.executable).with_name("stilltrue")
+
+    def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        command: Sequence[str] = [str(installed), *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, **options)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT

@@ -1,0 +1,96 @@
+"""What the documents say, held against what the code does."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tombstore
+from stilltrue.evaluation import Options, evaluate
+from stilltrue.report import markdown
+from stilltrue.results import Results
+from stilltrue.scenarios import Suite, load_suite
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CARD = (ROOT / "datasets/stilltrue_data/CARD.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    return load_suite()
+
+
+@pytest.fixture(scope="module")
+def run(suite: Suite) -> Results:
+    """The part of `nox -s evals` that the README quotes."""
+    options = Options(strategies=("vector", "hybrid"))
+    return evaluate(suite, options, started=lambda _total: None, advance=lambda: None)
+
+
+def test_the_readme_shows_the_table_that_a_run_prints(run: Results) -> None:
+    quoted = re.search(r"<!-- figures: .*? -->\n(.*?)\n<!-- end of figures -->", README, flags=re.DOTALL)
+    assert quoted
+    head, line, *rows = markdown.grid(run)
+    assert quoted[1].split("\n") == [head, line, *(row for row in rows if "| hybrid |" in row)]
+
+
+def test_every_single_figure_in_the_readmes_text_is_a_runs_figure(run: Results) -> None:
+    figures = re.findall(r"(\d+\.\d) % [^<]*<!-- figure: (\w+), (\w+), (\w+), (\w+) -->", README)
+    assert figures
+    for figure, metric, policy, strategy, family in figures:
+        value = run.value(metric, policy=policy, strategy=strategy, family=family)
+        assert value is not None
+        assert f"{100 * value:.1f}" == figure
+
+
+def test_the_readme_counts_the_suite(suite: Suite) -> None:
+    scenarios = sum(len(family.scenarios) for family in suite.families)
+    assert f"asks {suite.questions} questions about {scenarios} hand-written histories" in README
+
+
+def test_the_card_lists_every_family_with_its_numbers(suite: Suite) -> None:
+    for family in suite.families:
+        asks = sum(step.ask is not None for scenario in family.scenarios for step in scenario.steps)
+        assert f"| `{family.family}` | {len(family.scenarios)} | {asks} | {family.question} |" in CARD
+    scenarios = sum(len(family.scenarios) for family in suite.families)
+    assert f"| all | {scenarios} | {suite.questions} | |" in CARD
+
+
+def test_every_data_file_carries_the_canary() -> None:
+    (canary,) = re.findall(r"`([\w-]+-stilltrue)`", CARD)
+    files = [*(ROOT / "datasets/stilltrue_data").rglob("*.yaml")]
+    assert files
+    assert [file.name for file in files if canary not in file.read_text(encoding="utf-8").split("\n")[0]] == []
+
+
+def test_the_readmes_scenario_is_valid(tmp_path: Path) -> None:
+    (text,) = blocks("yaml")
+    (tmp_path / "billing.yaml").write_text(text, encoding="utf-8")
+    assert load_suite(tmp_path / "billing.yaml").questions == 1
+
+
+def test_the_readmes_store_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code,) = blocks("python")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own README
+    with tombstore.MemoryStore("memory.db", read_only=True) as store:
+        (old,) = store.list_facts(state="retired")
+    assert capsys.readouterr().out.startswith(
+        # "billing" stands in the only live fact, so its idf is ln(2/2) = 0 and the keyword signal ranks nobody.
+        f"We use Polar for billing. {{'vector': 1, 'keyword': 0, 'recency': 1}} ('{old.id}',)"
+    )
+
+
+def test_ci_runs_the_commands_of_the_readme() -> None:
+    ci = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert "pip install nox && nox -s evals" in README
+    for session in ("tests", "evals"):
+        assert f"nox -s {session}" in README
+        assert f"nox -s {session}" in ci
