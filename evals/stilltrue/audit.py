@@ -98,7 +98,7 @@ def _ages(dump: Dump, now: Instant) -> tuple[dict[str, int], int]:
     for fact in dump.facts:
         if not fact.live:
             # An update writes the replacement and retires in one go, so the replacement's birth dates the retirement.
-            at = told.get((fact.agent_id, fact.id)) or created.get((fact.agent_id, fact.superseded_by))
+            at = told.get((fact.agent_id, fact.id), created.get((fact.agent_id, fact.superseded_by)))
             if at is None:
                 undated += 1
             else:

@@ -1,7 +1,8 @@
 """The harness's vocabulary: what a scenario says, what a system answers, what a question's outcome was."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
@@ -49,11 +50,12 @@ class _Record(BaseModel):
 
 
 class Remember(_Record):
-    """Store a fact. ``id`` is the scenario's own name for it; systems never see it."""
+    """Store a fact. ``id`` is the scenario's own name for it; systems never see it. ``shared``: for all agents."""
 
     id: FactId
     text: Text
     pinned: bool = False
+    shared: bool = False
 
 
 class Update(_Record):
@@ -65,7 +67,7 @@ class Update(_Record):
 
 
 class Target(_Record):
-    """The fact that forget, pin or unpin is about."""
+    """The fact that forget, pin, unpin or write_back is about."""
 
     target: FactId
 
@@ -76,16 +78,47 @@ class Consolidate(_Record):
     if_due: bool = False
 
 
+class Dump(_Record):
+    """An export of the whole memory, under a name."""
+
+    name: FactId
+
+
+class Read(_Record):
+    """Recalls that nobody scores; they count as accesses of what is returned."""
+
+    query: Text
+    times: Annotated[int, Field(ge=1, le=100)] = 1
+
+
 class Ask(_Record):
-    """A question, the facts that answer it now (gold) and the retired facts about the same thing (forbidden)."""
+    """A question, the facts that answer it now (gold) and the retired facts about the same thing (forbidden).
+
+    ``implied``: facts that no operation retired and that are no longer true all the same. ``as_of`` asks about a past
+    instant: gold was valid then, forbidden was not. Intervals are half-open: retirement is the first instant outside.
+    """
 
     query: Text
     gold: tuple[FactId, ...] = ()
     forbidden: tuple[FactId, ...] = ()
+    implied: tuple[FactId, ...] = ()
     as_of: Instant | None = None
 
 
-OPERATIONS = ("remember", "update", "forget", "pin", "unpin", "advance", "consolidate", "ask")
+OPERATIONS = (
+    "remember",
+    "update",
+    "forget",
+    "pin",
+    "unpin",
+    "advance",
+    "consolidate",
+    "export",
+    "reimport",
+    "write_back",
+    "read",
+    "ask",
+)
 
 
 class Step(_Record):
@@ -99,6 +132,10 @@ class Step(_Record):
     unpin: Target | None = None
     advance: Duration | None = None
     consolidate: Consolidate | None = None
+    export: Dump | None = None
+    reimport: Dump | None = None
+    write_back: Target | None = None
+    read: Read | None = None
     ask: Ask | None = None
 
     @model_validator(mode="after")
@@ -168,7 +205,12 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """An ``ask`` with its ground truth. ``retired`` is T of METRICS.md: all facts retired by then (by ``as_of``)."""
+    """An ``ask`` with its ground truth.
+
+    ``retired`` is T of METRICS.md: all facts retired by then (by ``as_of``); ``implied`` its T*; ``surviving``: what
+    should be live. ``traceable``: retired facts too young to have been pruned. ``steps_since``: for each retired fact,
+    how many steps ago it was retired.
+    """
 
     family: str
     scenario: str
@@ -179,16 +221,45 @@ class Question:
     gold: frozenset[str]
     forbidden: frozenset[str]
     retired: frozenset[str]
+    implied: frozenset[str] = frozenset()
+    surviving: frozenset[str] = frozenset()
+    traceable: frozenset[str] = frozenset()
+    steps_since: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A fact as a system lists it: the text, the system's handle, and whether it shows it as retired."""
+
+    text: str
+    handle: str | None
+    retired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What a system says it holds, as the scenario's facts; ``revived``: retired, gone before, live again."""
+
+    live: frozenset[str]
+    retired: frozenset[str]
+    revived: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a system returned for a question, best first, cut at ``k`` (R), and what it returns on the same store built
-    without the retired facts (``counterfactual``, R'). ``unsupported`` names an operation it doesn't offer.
+    without the retired facts (``counterfactual``, R'). ``reachable``: what it returns at a k of the store's size.
+    ``holdings``: what it lists. ``cleared_after``: for each forbidden fact that is absent for the first time, the steps
+    since its retirement. ``residue``: of how many forgotten texts how many lie in its files. ``unsupported`` names an
+    operation it doesn't offer.
     """
 
     question: Question
     k: int
     returned: tuple[Hit, ...] = ()
     counterfactual: tuple[Hit, ...] = ()
+    reachable: tuple[Hit, ...] = ()
+    holdings: Holdings | None = None
+    cleared_after: tuple[int, ...] = ()
+    residue: tuple[int, int] | None = None
     unsupported: str | None = None

@@ -51,10 +51,10 @@ class SentenceTransformer:
 
     @cached_property
     def _threads(self) -> Any:
-        from threadpoolctl import ThreadpoolController
+        import threadpoolctl  # pyright: ignore[reportMissingTypeStubs] - untyped
 
         _ = self._loaded  # the controller only knows the libraries that are loaded by now
-        return ThreadpoolController()
+        return threadpoolctl.ThreadpoolController()
 
     @cached_property
     def _loaded(self) -> Any:

@@ -195,6 +195,11 @@ class Journal:
         times = [place for place, name in enumerate(names.split(", ")) if name in _TIMES]
         return self._read(lambda row: _with_instants(row, times), rows) if times else rows
 
+    def holds_bytes(self, wanted: bytes) -> bool:
+        """Whether the bytes stand in the database, free pages included."""
+        with self._lock, self._named_errors():
+            return wanted in self._connection.serialize()
+
     def agents(self) -> list[str]:
         """The agents that have facts, in byte order."""
         return [agent for (agent,) in self._run("SELECT DISTINCT agent_id FROM facts ORDER BY agent_id")]
@@ -239,6 +244,17 @@ class Journal:
             rows,
         )
 
+    def rewrite_state(self, fact: Fact) -> None:
+        """Take over a record's access state, weight and pin."""
+        pinned_at = None if fact.pinned_at is None else format_instant(fact.pinned_at, digits=9)
+        accessed_at = format_instant(fact.accessed_at, digits=9)
+        state = (accessed_at, fact.access_count, fact.weight, fact.pinned, pinned_at, fact.agent_id, fact.id)
+        self._run_many(
+            "UPDATE facts SET accessed_at = ?, access_count = ?, weight = ?, pinned = ?, pinned_at = ?"
+            " WHERE agent_id = ? AND id = ?",
+            [state],
+        )
+
     def delete(self, agent_id: str, ids: Iterable[str]) -> None:
         """Remove facts for good. The caller writes the event that tells what they were."""
         self._run_many("DELETE FROM facts WHERE agent_id = ? AND id = ?", [(agent_id, fact_id) for fact_id in ids])
@@ -268,6 +284,13 @@ class Journal:
         changed = list(dict.fromkeys(fact_id for _, fact_id, _ in rows))
         removed = list(dict.fromkeys(fact_id for _, fact_id, gone in rows if gone))
         return (rows[-1][0] if rows else seq), changed, removed
+
+    def retired_at(self, agent_id: str) -> dict[str, Instant]:
+        """When each fact was retired, by ID."""
+        rows = self._run(
+            "SELECT fact_id, min(at) FROM events WHERE agent_id = ? AND kind = 'retire' GROUP BY fact_id", agent_id
+        )
+        return dict(self._read(lambda row: (row[0], parse_instant(row[1])), rows))
 
     def life(self, fact_id: str, agent_id: str | None = None) -> list[Event]:
         """The fact's own events, and its agent's cycles while it was stored, oldest first."""

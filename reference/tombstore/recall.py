@@ -50,7 +50,7 @@ def rank(index: AgentIndex, query: Query, strategy: Strategy, policy: Policy) ->
     if not field.eligible.any():
         return Ranking(index, np.zeros(0, dtype=np.int64), np.zeros(0), {})
     signals = {name: signal(field, query) for name, signal in strategy.signals.items()}
-    fused = strategy.fusion(signals, strategy.weights, field.eligible)
+    fused = policy.rescore(index, strategy.fusion(signals, strategy.weights, field.eligible))
     rows = np.flatnonzero(~np.isnan(fused))
     best = np.lexsort((columns.order[rows], -fused[rows]))
     return Ranking(index, rows[best], fused[rows[best]], signals)

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -18,10 +18,10 @@ from tombstore.errors import FactNotFound, ReadOnlyStore, StoreBusy
 from tombstore.fact import FORGOTTEN, SHARED, Embedding, Fact, well_formed
 from tombstore.fusion import RRF_K
 from tombstore.ids import IdSource, ulids
-from tombstore.index import AgentIndex, Floats
+from tombstore.index import LATEST, AgentIndex, Columns, Floats, Mask
 from tombstore.journal import Event, Journal
 from tombstore.lifecycle import HALF_LIFE_HOURS, Cycle, Summarizer
-from tombstore.policies import Policy
+from tombstore.policies import Policy, keep_all
 from tombstore.recall import Ranking, Receipt, pick, rank, receipt
 from tombstore.signals import Query
 from tombstore.stats import Stats, statistics
@@ -170,6 +170,21 @@ class MemoryStore:
                 added += len(new)
         return added
 
+    def write_back(self, fact: Fact) -> bool:
+        """Write a whole record that was read earlier: update, never create, never un-retire (SPEC 2).
+
+        Access state, weight and pin are taken over, a marker too; text, time and ID are not looked at. Returns whether
+        it was written: not when the fact is gone, or is retired by now while the record is not.
+        """
+        with self._journal.transaction():
+            stored = self._journal.facts(fact.agent_id, [fact.id])
+            if not stored or (fact.live and not stored[0].live):
+                return False
+            self._journal.rewrite_state(fact)
+            if not fact.live and stored[0].superseded_by != fact.superseded_by:
+                self._policy.retire(self._journal, stored, fact.superseded_by, self._clock(), "write_back")
+        return True
+
     # Reading
 
     def recall(self, agent_id: str, query: str, k: int = DEFAULT_K, *, min_relevance: float = 0.0) -> list[Fact]:
@@ -197,11 +212,36 @@ class MemoryStore:
         if k < 0:
             raise ValueError(f"k is {k}, expected 0 or more")
         with self._recalling:
-            index = self._indexes.get(agent_id)
-            if index is None or index.mostly_gone:  # a new one, so that rankings of the old one stay readable
-                index = self._indexes[agent_id] = AgentIndex(self._journal, agent_id)
-            index.refresh()
+            index = self._index(agent_id)
             return rank(index, Query(query, k, self._clock(), self._embed_query), self._strategy, self._policy)
+
+    def _index(self, agent_id: str) -> AgentIndex:
+        index = self._indexes.get(agent_id)
+        if index is None or index.mostly_gone:  # a new one, so that rankings of the old one stay readable
+            index = self._indexes[agent_id] = AgentIndex(self._journal, agent_id)
+        index.refresh()
+        return index
+
+    def recall_as_of(self, agent_id: str, query: str, as_of: Instant, k: int = DEFAULT_K) -> list[Fact]:
+        """The ``k`` best of the facts that were valid at an instant: stored by then and not retired until then.
+
+        Intervals are half-open: a fact is valid from its creation up to, but not including, its retirement. Facts that
+        were pruned or deleted since are lost to it. Ranks as the strategy does at that instant; writes nothing.
+        """
+        retired_at = self._journal.retired_at(agent_id)
+
+        def valid(columns: Columns) -> Mask:
+            over = np.array([retired_at.get(fact_id, LATEST) <= as_of for fact_id in index.ids], dtype=bool)
+            return columns.present & ~columns.alias & (columns.created <= as_of) & ~over
+
+        with self._recalling:
+            index = self._index(agent_id)
+            then = replace(self._policy, eligible=valid, window=valid, after_cut=keep_all)
+            ranking = rank(index, Query(query, k, as_of, self._embed_query), self._strategy, then)
+            rows = pick(ranking, then, k=k, min_relevance=0.0, distinct_texts=self._variant.distinct_texts)
+            ids: list[str] = [index.ids[row] for row in map(int, rows)]
+        found = {fact.id: fact for fact in self._journal.facts(agent_id, ids)}
+        return [found[fact_id] for fact_id in ids if fact_id in found]
 
     def recall_shared(self, query: str, k: int = DEFAULT_K) -> list[Fact]:
         """Recall from the shared namespace."""
@@ -277,6 +317,10 @@ class MemoryStore:
         if not trail:
             raise FactNotFound(f"no fact {fact_id} was ever stored")
         return trail
+
+    def holds_bytes(self, text: str) -> bool:
+        """Whether the text lies anywhere in the database file: tombstones and events keep what was forgotten."""
+        return self._journal.holds_bytes(text.encode())
 
     def events(self, agent_id: str | None = None) -> list[Event]:
         """The whole audit trail of one agent or of all, oldest first."""

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import settings
 from typer.testing import CliRunner
 
-import tombstore
 from stilltrue.cli import app
 from stilltrue.evaluation import Options, evaluate
 from stilltrue.records import Answer, Family, Hit, Question
@@ -106,11 +105,9 @@ def lexical(suite: Suite) -> Results:
 
 
 @pytest.fixture(scope="session")
-def embedder() -> tombstore.Embedder:
-    """The default embedding model. A test that takes it loads torch."""
-    loaded = tombstore.default_embedder()
-    loaded(["Does the model load?"])
-    return loaded
+def dense(suite: Suite) -> Results:
+    """The same with the strategies that rank by vectors. A test that takes it loads the embedding model, and torch."""
+    return measured(suite, strategies=("vector", "hybrid"))
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import tombstore
-from stilltrue.evaluation import Options, evaluate
 from stilltrue.report import markdown
 from stilltrue.results import Results
 from stilltrue.scenarios import Suite, load_suite
@@ -20,30 +19,18 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def suite() -> Suite:
-    return load_suite()
-
-
-@pytest.fixture(scope="module")
-def run(suite: Suite) -> Results:
-    """The part of `nox -s evals` that the README quotes."""
-    options = Options(strategies=("vector", "hybrid"))
-    return evaluate(suite, options, started=lambda _total: None, advance=lambda: None)
-
-
-def test_the_readme_shows_the_table_that_a_run_prints(run: Results) -> None:
+def test_the_readme_shows_the_table_that_a_run_prints(dense: Results) -> None:
     quoted = re.search(r"<!-- figures: .*? -->\n(.*?)\n<!-- end of figures -->", README, flags=re.DOTALL)
     assert quoted
-    head, line, *rows = markdown.grid(run)
+    head, line, *rows = markdown.grid(dense)
     assert quoted[1].split("\n") == [head, line, *(row for row in rows if "| hybrid |" in row)]
 
 
-def test_every_single_figure_in_the_readmes_text_is_a_runs_figure(run: Results) -> None:
+def test_every_single_figure_in_the_readmes_text_is_a_runs_figure(dense: Results) -> None:
     figures = re.findall(r"(\d+\.\d) % [^<]*<!-- figure: (\w+), (\w+), (\w+), (\w+) -->", README)
     assert figures
     for figure, metric, policy, strategy, family in figures:
-        value = run.value(metric, policy=policy, strategy=strategy, family=family)
+        value = dense.value(metric, policy=policy, strategy=strategy, family=family)
         assert value is not None
         assert f"{100 * value:.1f}" == figure
 

@@ -151,7 +151,10 @@ def test_an_index_that_follows_equals_one_built_from_scratch(policy: str) -> Non
 def test_an_id_that_comes_back_with_another_text_is_another_fact(tmp_path: Path) -> None:
     clock = ManualClock("2026-03-01T00:00:00Z")
     fact = Fact(id="f1", agent_id="ann", text="billing", created_at=clock.now, accessed_at=clock.now, weight=0.001)
-    with MemoryStore(tmp_path / "store.db", clock=clock) as store, MemoryStore(tmp_path / "store.db") as other:
+    with (
+        MemoryStore(tmp_path / "store.db", clock=clock) as store,
+        MemoryStore(tmp_path / "store.db", clock=clock) as other,
+    ):
         store.import_facts([fact, replace(fact, id="f2", text="team", weight=1.0)])
         assert [receipt.ranks["keyword"] for receipt in store.recall_with_receipts("ann", "billing")] == [1, 0]
         other.consolidate("ann")

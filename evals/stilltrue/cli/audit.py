@@ -1,5 +1,6 @@
 """``stilltrue audit``: a real store's tombstones and corrections."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -48,8 +49,8 @@ def run(
     from tombstore.clock import parse_instant, system_clock
     from tombstore.graymatter.bbolt import CorruptDatabase
 
-    if half_life <= 0:
-        fail(f"--half-life is {half_life:g}, expected more than 0")
+    if not 0 < half_life < math.inf:
+        fail(f"--half-life is {half_life:g}, expected a number of hours above 0")
     with user_errors(NotAStore, CorruptDatabase, StoreBusy, ValueError):
         found = audit(
             path, now=parse_instant(now) if now else system_clock(), half_life_hours=half_life, nearest=nearest

@@ -56,7 +56,11 @@ def run(
         fail("--embedder is empty, expected a sentence-transformers model by name or folder")
     with user_errors(InvalidScenario, UnknownPlugin, ModelNotFound, ValueError):
         options = Options(
-            policies=policy or POLICIES, strategies=strategy or STRATEGIES, k=k, seed=seed, embedder=embedder
+            policies=list(dict.fromkeys(policy or POLICIES)),
+            strategies=list(dict.fromkeys(strategy or STRATEGIES)),
+            k=k,
+            seed=seed,
+            embedder=embedder,
         )
         loaded = load_suite(suite, only=family or ())
         out.mkdir(parents=True, exist_ok=True)  # before the long work, whose results would have nowhere to go

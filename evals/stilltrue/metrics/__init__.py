@@ -22,12 +22,13 @@ Kind = Literal["share", "mean"]
 class Metric:
     """``score`` returns None for an answer that the metric says nothing about: left out, never counted as clean.
 
-    ``good``: the value that a perfect system has. ``version`` changes only together with the definition.
+    ``good``: the value that a perfect system has, None where there is none. ``version`` changes only together with the
+    definition.
     """
 
     name: str
     kind: Kind
-    good: float
+    good: float | None
     score: Callable[[Answer], Score | None]
     version: int = 1
 

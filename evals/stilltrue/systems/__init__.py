@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from stilltrue.records import Recalled
+from stilltrue.records import Listed, Recalled
 
 
 class MemorySystem(Protocol):
@@ -60,6 +60,60 @@ class Consolidates(Protocol):
 
     def consolidate(self, *, at: datetime, if_due: bool) -> None:
         """Run a cycle; with ``if_due`` only when the system's own threshold is reached."""
+        ...
+
+
+@runtime_checkable
+class Lists(Protocol):
+    """Systems that can show everything they hold."""
+
+    def list_facts(self) -> Sequence[Listed]:
+        """All facts, retired ones marked, as the system's own list or export shows them."""
+        ...
+
+
+@runtime_checkable
+class Exports(Protocol):
+    """Systems that can be backed up and restored."""
+
+    def export(self) -> Any:
+        """Everything held, in whatever form ``reimport`` reads."""
+        ...
+
+    def reimport(self, dump: Any, *, at: datetime) -> None:
+        """Read an export back into the memory as it is now."""
+        ...
+
+
+@runtime_checkable
+class WritesBack(Protocol):
+    """Systems whose records several processes read, change and write."""
+
+    def snapshot(self, *, target: str) -> Any:
+        """The record of the fact whose text is ``target``, as a process would hold it."""
+        ...
+
+    def write_back(self, record: Any, *, at: datetime) -> None:
+        """Write a record that was read earlier."""
+        ...
+
+
+@runtime_checkable
+class Shares(Protocol):
+    """Systems with a namespace that all agents share; recall covers it together with the agent's own."""
+
+    @property
+    def shared(self) -> MemorySystem:
+        """The shared namespace: what is told to it, all agents know."""
+        ...
+
+
+@runtime_checkable
+class KeepsFiles(Protocol):
+    """Systems whose files can be searched."""
+
+    def lies_in_files(self, *, text: str) -> bool:
+        """Whether the text stands in the system's own files."""
         ...
 
 

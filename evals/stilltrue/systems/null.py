@@ -32,6 +32,23 @@ class NullSystem:
     def consolidate(self, *, at: datetime, if_due: bool) -> None:
         """Nothing to do."""
 
+    @property
+    def shared(self) -> "NullSystem":
+        """The same system."""
+        return self
+
+    def export(self) -> None:
+        """Nothing to keep."""
+
+    def reimport(self, dump: None, *, at: datetime) -> None:
+        """Nothing to do."""
+
+    def snapshot(self, *, target: str) -> None:
+        """Nothing to keep."""
+
+    def write_back(self, record: None, *, at: datetime) -> None:
+        """Nothing to do."""
+
     def recall(self, *, query: str, k: int, at: datetime) -> Sequence[Recalled]:  # noqa: ARG002
         """Nothing."""
         return ()

@@ -36,9 +36,26 @@ class OracleSystem:
     def consolidate(self, *, at: datetime, if_due: bool) -> None:
         """Nothing to do."""
 
+    @property
+    def shared(self) -> "OracleSystem":
+        """The same system."""
+        return self
+
+    def export(self) -> None:
+        """Nothing to keep."""
+
+    def reimport(self, dump: None, *, at: datetime) -> None:
+        """Nothing to do."""
+
+    def snapshot(self, *, target: str) -> None:
+        """Nothing to keep."""
+
+    def write_back(self, record: None, *, at: datetime) -> None:
+        """Nothing to do."""
+
     def recall(self, *, query: str, k: int, at: datetime) -> Sequence[Recalled]:
-        """The gold facts."""
-        return [Recalled(text) for text in self._answers[query, at][:k]]
+        """The gold facts; nothing for a query that nobody scores."""
+        return [Recalled(text) for text in self._answers.get((query, at), ())[:k]]
 
     def recall_as_of(self, *, query: str, k: int, at: datetime, as_of: datetime) -> Sequence[Recalled]:  # noqa: ARG002
         """The gold facts, whatever the instant asked about."""
@@ -51,6 +68,6 @@ class OracleSystem:
 def _answers(scenario: Scenario) -> Iterator[tuple[Ask, datetime, list[str]]]:
     world = World()
     for at, step in timeline(scenario):
-        world.apply(step)
+        world.apply(step, at)
         if step.ask:
             yield step.ask, at, [world.texts[fact] for fact in step.ask.gold]

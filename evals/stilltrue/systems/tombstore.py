@@ -1,6 +1,7 @@
 """The reference store, under any of its retirement policies and recall strategies."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
@@ -9,10 +10,22 @@ from numpy.typing import NDArray
 
 import tombstore
 from stilltrue import plugins
-from stilltrue.records import Recalled
+from stilltrue.records import Listed, Recalled
 
-POLICIES = ("tombstone", "append_only", "weight_zero", "postfilter", "tombstone_window", "delete")
-STRATEGIES = ("keyword", "bm25", "vector", "hybrid")
+POLICIES = (
+    "tombstone",
+    "append_only",
+    "weight_zero",
+    "postfilter",
+    "tombstone_window",
+    "delete",
+    "demote",
+    "weight_aware",
+    "overwrite",
+    "bitemporal",
+    "separate_bucket",
+)
+STRATEGIES = ("keyword", "bm25", "vector", "recency", "hybrid", "hybrid_without_recency", "weighted")
 
 _AGENT = "agent"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,62 +79,109 @@ def grid(
 
 
 class TombstoreSystem:
-    """Drives a MemoryStore through the harness's protocol."""
+    """Drives a MemoryStore through the harness's protocol, as one agent or as the shared namespace."""
 
-    def __init__(self, store: tombstore.MemoryStore, clock: tombstore.ManualClock) -> None:
+    def __init__(self, store: tombstore.MemoryStore, clock: tombstore.ManualClock, namespace: str = _AGENT) -> None:
         self.store = store
         self._clock = clock
+        self._namespace = namespace
+        self._shares = False
 
-    def _at(self, at: datetime) -> None:
-        since = at - _EPOCH
-        self._clock.now = ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1000
+    @property
+    def shared(self) -> "TombstoreSystem":
+        """The shared namespace of the same store. From now on recall covers both."""
+        self._shares = True
+        return TombstoreSystem(self.store, self._clock, tombstore.SHARED)
 
     def remember(self, *, text: str, at: datetime) -> str:
         """Put."""
         self._at(at)
-        return self.store.put(_AGENT, text).id
+        return self.store.put(self._namespace, text).id
 
     def recall(self, *, query: str, k: int, at: datetime) -> list[Recalled]:
-        """Recall with receipts; the score is the fused one."""
+        """Recall with receipts, whose fused score is the score; over both namespaces without scores."""
         self._at(at)
-        receipts = self.store.recall_with_receipts(_AGENT, query, k)
+        if self._shares:
+            return [Recalled(fact.text, fact.id) for fact in self.store.recall_all(self._namespace, query, k)]
+        receipts = self.store.recall_with_receipts(self._namespace, query, k)
         return [Recalled(one.fact.text, one.fact.id, one.fused) for one in receipts]
+
+    def recall_as_of(self, *, query: str, k: int, at: datetime, as_of: datetime) -> list[Recalled]:
+        """Recall over the facts that were valid then."""
+        self._at(at)
+        facts = self.store.recall_as_of(self._namespace, query, _nanoseconds(as_of), k)
+        return [Recalled(fact.text, fact.id) for fact in facts]
 
     def update(self, *, target: str, text: str, at: datetime) -> str:
         """Reflect "update". When the target is gone (pruned), the correction is simply stored, as an agent would do."""
         self._at(at)
         try:
-            added = self.store.reflect("update", _AGENT, text=text, target=target).added
+            added = self.store.reflect("update", self._namespace, text=text, target=target).added
         except tombstore.FactNotFound:
-            return self.store.put(_AGENT, text).id
+            return self.store.put(self._namespace, text).id
         return added.id if added else ""
 
     def forget(self, *, target: str, at: datetime) -> None:
         """Reflect "forget"; nothing to do when the target is gone."""
         self._at(at)
-        try:
-            self.store.reflect("forget", _AGENT, target=target)
-        except tombstore.FactNotFound:
-            return
+        with suppress(tombstore.FactNotFound):
+            self.store.reflect("forget", self._namespace, target=target)
 
     def pin(self, *, target: str, at: datetime) -> None:
         """Reflect "pin"."""
         self._at(at)
-        self.store.reflect("pin", _AGENT, target=target)
+        self.store.reflect("pin", self._namespace, target=target)
 
     def unpin(self, *, target: str, at: datetime) -> None:
         """Reflect "unpin"."""
         self._at(at)
-        self.store.reflect("unpin", _AGENT, target=target)
+        self.store.reflect("unpin", self._namespace, target=target)
 
     def consolidate(self, *, at: datetime, if_due: bool) -> None:
-        """Consolidate or maybe_consolidate."""
+        """Consolidate or maybe_consolidate, the agent's facts and the shared ones."""
         self._at(at)
-        if if_due:
-            self.store.maybe_consolidate(_AGENT)
-        else:
-            self.store.consolidate(_AGENT)
+        for namespace in (self._namespace, tombstore.SHARED) if self._shares else (self._namespace,):
+            if if_due:
+                self.store.maybe_consolidate(namespace)
+            else:
+                self.store.consolidate(namespace)
+
+    def list_facts(self) -> list[Listed]:
+        """List, retired facts included, of the agent and of the shared namespace."""
+        facts = [f for name in (self._namespace, tombstore.SHARED) for f in self.store.list_facts(name)]
+        return [Listed(fact.text, fact.id, not fact.live) for fact in facts]
+
+    def export(self) -> list[tombstore.Fact]:
+        """All facts of the agent and of the shared namespace, as records."""
+        return [f for name in (self._namespace, tombstore.SHARED) for f in self.store.list_facts(name)]
+
+    def reimport(self, dump: list[tombstore.Fact], *, at: datetime) -> None:
+        """Import: known IDs are left as they are, unknown ones come in."""
+        self._at(at)
+        self.store.import_facts(dump)
+
+    def snapshot(self, *, target: str) -> list[tombstore.Fact]:
+        """The records with that text."""
+        return [fact for fact in self.store.list_facts(self._namespace) if fact.text == target]
+
+    def write_back(self, record: list[tombstore.Fact], *, at: datetime) -> None:
+        """Write the records back whole."""
+        self._at(at)
+        for fact in record:
+            self.store.write_back(fact)
+
+    def lies_in_files(self, *, text: str) -> bool:
+        """Whether the text stands in the database, as bytes."""
+        return self.store.holds_bytes(text)
 
     def close(self) -> None:
         """Close the store."""
         self.store.close()
+
+    def _at(self, at: datetime) -> None:
+        self._clock.now = _nanoseconds(at)
+
+
+def _nanoseconds(at: datetime) -> int:
+    since = at - _EPOCH
+    return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1000

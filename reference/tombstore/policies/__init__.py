@@ -1,15 +1,15 @@
 """Retirement policies: what retiring a fact writes, and what recall does with retired facts. One file each.
 
-A policy is four decisions. The building blocks for them are here; a policy's file says which ones it takes.
+A policy is five decisions. The building blocks for them are here; a policy's file says which ones it takes.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tombstore.clock import Instant
 from tombstore.fact import Fact, fact_to_record
-from tombstore.index import Columns, Mask, Rows
+from tombstore.index import AgentIndex, Columns, Floats, Mask, Rows
 from tombstore.journal import Journal
 
 Retire: TypeAlias = Callable[[Journal, Sequence[Fact], str, Instant, str], None]
@@ -36,13 +36,21 @@ def drop_retired(columns: Columns, picked: Rows) -> Rows:
     return picked[~columns.retired[picked]]
 
 
+def as_fused(_index: AgentIndex, fused: Floats) -> Floats:
+    """Scores stay as the fusion made them."""
+    return fused
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """``retire`` writes, ``eligible``: who is scored, ``window``: who competes for ranks, ``after_cut`` drops."""
+    """``retire`` writes. Of the rest each is about recall: who is scored (``eligible``), who competes for a candidate
+    window (``window``), what becomes of fused scores (``rescore``; NaN: out), what is dropped after the cut.
+    """
 
     retire: Retire
     eligible: Callable[[Columns], Mask] = live
     window: Callable[[Columns], Mask] = live
+    rescore: Callable[[AgentIndex, Floats], Floats] = as_fused
     after_cut: Callable[[Columns, Rows], Rows] = keep_all
 
 
@@ -69,6 +77,26 @@ def remove(journal: Journal, facts: Sequence[Fact], by: str, at: Instant, cause:
     for agent, group in _by_agent(facts).items():
         journal.delete(agent, [fact.id for fact in group])
         journal.record(at, agent, "delete", cause, {fact.id: {"by": by, **last_words(fact)} for fact in group})
+
+
+def write_over(journal: Journal, facts: Sequence[Fact], by: str, at: Instant, cause: str) -> None:
+    """Replace in place: the old words are gone and not even the events keep them."""
+    for agent, group in _by_agent(facts).items():
+        journal.delete(agent, [fact.id for fact in group])
+        journal.record(at, agent, "delete", cause, {fact.id: {"by": by} for fact in group})
+
+
+def move_to(suffix: str) -> Retire:
+    """Move the facts, marked, to a namespace of their own, called after their agent's with the suffix."""
+
+    def move(journal: Journal, facts: Sequence[Fact], by: str, at: Instant, cause: str) -> None:
+        for agent, group in _by_agent(facts).items():
+            journal.delete(agent, [fact.id for fact in group])
+            journal.insert([replace(fact.retired(by), agent_id=agent + suffix) for fact in group])
+            journal.record(at, agent, "delete", cause, {fact.id: {"by": by, "to": agent + suffix} for fact in group})
+            journal.record(at, agent + suffix, "put", cause, {fact.id: {"from": agent} for fact in group})
+
+    return move
 
 
 def last_words(fact: Fact) -> dict[str, object]:
