@@ -34,10 +34,11 @@ class Driver:
     """One system living through one scenario. Responses, holdings and residue are kept by the question's number.
 
     The facts ``without`` are never told to the system: a correction of one of them is told as a plain new fact.
+    Holdings and residue are looked at when asked to ``observe``.
     """
 
-    def __init__(self, system: MemorySystem, k: int, without: frozenset[str]) -> None:
-        self._system, self._k, self._without = system, k, without
+    def __init__(self, system: MemorySystem, k: int, without: frozenset[str], *, observe: bool) -> None:
+        self._system, self._k, self._without, self._observe = system, k, without, observe
         self._world = World()
         self._by_handle: dict[str, str] = {}
         self._by_text: dict[str, list[str]] = {}
@@ -60,7 +61,7 @@ class Driver:
         if step.ask:
             number = len(self.responses) + 1
             self.responses[number] = self._missing or self._ask(step.ask, at)
-            if self._missing is None:
+            if self._observe and self._missing is None:
                 self._look_around(number)
 
     def remember(self, fact: str, text: str, at: datetime, *, shared: bool = False) -> None:

@@ -28,12 +28,18 @@ def describe(suite: Suite, options: "Options") -> dict[str, Any]:
     """The run's record."""
     metrics = [plugins.make(plugins.METRICS, name) for name in plugins.names(plugins.METRICS)]
     return {
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}},
+        "versions": versions(),
         "platform": f"{platform.system()} {platform.machine()}",
+        "suite": suite.hash,
         "datasets": dict(sorted(suite.hashes.items())),
         "metrics": {metric.name: metric.version for metric in metrics},
         "options": asdict(options),
     }
+
+
+def versions() -> dict[str, str | None]:
+    """Python's version and those of the packages that figures can depend on."""
+    return {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
 
 
 def _version(package: str) -> str | None:

@@ -248,7 +248,7 @@ class Holdings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a system returned for a question, best first, cut at ``k`` (R), and what it returns on the same store built
-    without the retired facts (``counterfactual``, R'). ``reachable``: what it returns at a k of the store's size.
+    without the retired facts (``counterfactual``, R'). ``reachable``: a superset of R, from a k of the store's size.
     ``holdings``: what it lists. ``cleared_after``: for each forbidden fact that is absent for the first time, the steps
     since its retirement. ``residue``: of how many forgotten texts how many lie in its files. ``unsupported`` names an
     operation it doesn't offer.

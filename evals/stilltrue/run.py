@@ -29,16 +29,26 @@ def scenario_answers(
 ) -> list[Answer]:
     """Answers to one scenario's questions, each with its counterfactual."""
     asked = list(questions(family, scenario))
-    told = _drive(scenario, background, open_system(scenario), k)
-    deep = _drive(scenario, background, open_system(scenario), EVERYTHING)
+    told = _drive(scenario, background, open_system(scenario), k, observe=True)
     # R' needs the store built without T, which grows from question to question: one more drive for each distinct T.
+    last = {question.retired: question.number for question in asked}
     clean = {
-        retired: _drive(scenario, background, open_system(scenario), k, without=retired)
-        for retired in dict.fromkeys(question.retired for question in asked)
+        retired: _drive(scenario, background, open_system(scenario), k, without=retired, until=number)
+        for retired, number in last.items()
         if retired
     }
+    deep = told
+    if any(_is_off_target(question, told) for question in asked):
+        deep = _drive(scenario, background, open_system(scenario), EVERYTHING)
     cleared: set[str] = set()
     return [_answer(question, k, told, clean.get(question.retired, told), deep, cleared) for question in asked]
+
+
+def _is_off_target(question: Question, told: Driver) -> bool:
+    """Neither gold nor forbidden came back: only then does it matter whether they would at a larger cut-off."""
+    response = told.responses[question.number]
+    wanted = question.gold | question.forbidden
+    return not isinstance(response, Unsupported) and wanted.isdisjoint(hit.fact for hit in response)
 
 
 def _answer(question: Question, k: int, told: Driver, clean: Driver, deep: Driver, cleared: set[str]) -> Answer:
@@ -75,14 +85,18 @@ def _drive(
     k: int,
     *,
     without: frozenset[str] = frozenset(),
+    until: int | None = None,
+    observe: bool = False,
 ) -> Driver:
-    """Let the scenario happen to the system, which never hears of the facts ``without``."""
-    driver = Driver(system, k, without)
+    """Let the scenario happen to the system, without the facts ``without``, to its end or ``until`` a question."""
+    driver = Driver(system, k, without, observe=observe)
     try:
         for fact in background.facts if background else ():
             driver.remember(fact.id, fact.text, fact.at)
         for at, step in timeline(scenario):
             driver.take(step, at)
+            if len(driver.responses) == until:
+                break
     finally:
         system.close()
     return driver

@@ -47,6 +47,19 @@ class Suite:
     hashes: Mapping[str, str]
 
     @property
+    def hash(self) -> str:
+        """One digest of all files: two runs compare only when theirs are equal."""
+        return hashlib.sha256(repr(sorted(self.hashes.items())).encode()).hexdigest()
+
+    def texts(self) -> set[str]:
+        """Every text that a system may be told or asked."""
+        found = {fact.text for background in self.backgrounds.values() for fact in background.facts}
+        for step in (step for family in self.families for scenario in family.scenarios for step in scenario.steps):
+            found |= {told.text for told in (step.remember, step.update) if told}
+            found |= {put.query for put in (step.ask, step.read) if put}
+        return found
+
+    @property
     def questions(self) -> int:
         """How many questions it asks."""
         steps = (step for family in self.families for scenario in family.scenarios for step in scenario.steps)

@@ -50,6 +50,9 @@ def _bootstrap(scores: Sequence[Score], clusters: Sequence[str], seed: int) -> t
     sums = np.zeros((2, len(names)))
     for score, cluster in zip(scores, clusters, strict=True):
         sums[:, names[cluster]] += score
+    ratios = sums[0] / sums[1]
+    if (ratios == ratios[0]).all():  # whatever is resampled, the value is the same
+        return float(ratios[0]), float(ratios[0])
     found = bootstrap(
         tuple(sums),
         _ratio,

@@ -54,6 +54,8 @@ class World:
 
     def copies(self, fact: str) -> set[str]:
         """The live facts that a correction of this one retires: itself, and its equals in the same namespace."""
+        if fact not in self.texts:  # a mistake in the scenario, which is complained about elsewhere
+            return set()
         return {
             one
             for one in self.live

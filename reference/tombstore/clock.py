@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 Instant = int
 """Nanoseconds since 1970-01-01T00:00:00Z; negative before. Any year from 1 to 9999."""
@@ -40,6 +41,7 @@ class ManualClock:
         self.now += round(hours * HOUR) + round(seconds * SECOND)
 
 
+@lru_cache(maxsize=4096)  # a store's times recur: created and accessed, read again and again
 def parse_instant(text: str) -> Instant:
     """The instant that an RFC 3339 text names, in any zone. Raises ValueError when it names none in years 1 to 9999."""
     found = _RFC3339.fullmatch(text)
@@ -54,6 +56,7 @@ def parse_instant(text: str) -> Instant:
     return seconds * SECOND + int((fraction or "").ljust(9, "0"))
 
 
+@lru_cache(maxsize=4096)
 def format_instant(at: Instant, *, digits: int | None = None) -> str:
     """RFC 3339 in UTC: up to nine fractional digits without trailing zeros (Go), or exactly ``digits`` of them."""
     seconds, nanoseconds = divmod(at, SECOND)

@@ -28,6 +28,7 @@ CREATE TABLE facts (
   embedding BLOB, superseded_by TEXT NOT NULL, confidence TEXT NOT NULL, kind TEXT NOT NULL, alias_source TEXT NOT NULL,
   pinned INTEGER NOT NULL, pinned_at TEXT, extra TEXT NOT NULL,
   PRIMARY KEY (agent_id, id));
+CREATE INDEX facts_by_text ON facts (agent_id, text);
 CREATE INDEX facts_by_successor ON facts (agent_id, superseded_by) WHERE superseded_by <> '';
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, agent_id TEXT NOT NULL, fact_id TEXT,
@@ -204,6 +205,12 @@ class Journal:
         """The agents that have facts, in byte order."""
         return [agent for (agent,) in self._run("SELECT DISTINCT agent_id FROM facts ORDER BY agent_id")]
 
+    def with_text(self, agent_id: str, text: str) -> list[str]:
+        """The IDs of the facts with exactly this text."""
+        return [
+            fact_id for (fact_id,) in self._run("SELECT id FROM facts WHERE agent_id = ? AND text = ?", agent_id, text)
+        ]
+
     def predecessors(self, agent_id: str, fact_id: str) -> list[str]:
         """The IDs of all facts that this one replaced, directly or through others, nearest first; ends on cycles."""
         found: dict[str, None] = {fact_id: None}
@@ -286,9 +293,14 @@ class Journal:
         return (rows[-1][0] if rows else seq), changed, removed
 
     def retired_at(self, agent_id: str) -> dict[str, Instant]:
-        """When each fact was retired, by ID."""
+        """When each retired fact was retired, by ID; for one that came in retired, when it came in."""
         rows = self._run(
-            "SELECT fact_id, min(at) FROM events WHERE agent_id = ? AND kind = 'retire' GROUP BY fact_id", agent_id
+            "WITH born AS (SELECT fact_id, max(seq) AS seq, at FROM events"
+            "   WHERE agent_id = ?1 AND kind = 'put' GROUP BY fact_id)"
+            " SELECT f.id, coalesce((SELECT min(e.at) FROM events e WHERE e.fact_id = f.id AND e.agent_id = ?1"
+            "   AND e.kind = 'retire' AND e.seq > b.seq), b.at)"
+            " FROM facts f JOIN born b ON b.fact_id = f.id WHERE f.agent_id = ?1 AND f.superseded_by <> ''",
+            agent_id,
         )
         return dict(self._read(lambda row: (row[0], parse_instant(row[1])), rows))
 

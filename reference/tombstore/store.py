@@ -18,10 +18,10 @@ from tombstore.errors import FactNotFound, ReadOnlyStore, StoreBusy
 from tombstore.fact import FORGOTTEN, SHARED, Embedding, Fact, well_formed
 from tombstore.fusion import RRF_K
 from tombstore.ids import IdSource, ulids
-from tombstore.index import LATEST, AgentIndex, Columns, Floats, Mask
+from tombstore.index import AgentIndex, Columns, Floats, Mask
 from tombstore.journal import Event, Journal
 from tombstore.lifecycle import HALF_LIFE_HOURS, Cycle, Summarizer
-from tombstore.policies import Policy, keep_all
+from tombstore.policies import Policy, as_fused, keep_all
 from tombstore.recall import Ranking, Receipt, pick, rank, receipt
 from tombstore.signals import Query
 from tombstore.stats import Stats, statistics
@@ -205,7 +205,9 @@ class MemoryStore:
             ranking, rows, now = self._recalled(agent_id, query, k, min_relevance)
             by_id = {ranking.index.ids[row]: row for row in rows}
             facts = self._returned(agent_id, list(by_id), now)
-        return [receipt(ranking, by_id[f.id], f, now, self._journal.predecessors(agent_id, f.id)) for f in facts]
+        # Whoever has no tombstone has no predecessors to look for.
+        trace = self._journal.predecessors if ranking.index.columns.retired.any() else _no_predecessors
+        return [receipt(ranking, by_id[f.id], f, now, trace(agent_id, f.id)) for f in facts]
 
     def rank(self, agent_id: str, query: str, k: int = DEFAULT_K) -> Ranking:
         """All candidates, best first, before floor and cut; ``k`` sizes the vector window. Writes nothing."""
@@ -231,12 +233,12 @@ class MemoryStore:
         retired_at = self._journal.retired_at(agent_id)
 
         def valid(columns: Columns) -> Mask:
-            over = np.array([retired_at.get(fact_id, LATEST) <= as_of for fact_id in index.ids], dtype=bool)
+            over = np.array([i in retired_at and retired_at[i] <= as_of for i in index.ids], dtype=bool)
             return columns.present & ~columns.alias & (columns.created <= as_of) & ~over
 
         with self._recalling:
             index = self._index(agent_id)
-            then = replace(self._policy, eligible=valid, window=valid, after_cut=keep_all)
+            then = replace(self._policy, eligible=valid, window=valid, rescore=as_fused, after_cut=keep_all)
             ranking = rank(index, Query(query, k, as_of, self._embed_query), self._strategy, then)
             rows = pick(ranking, then, k=k, min_relevance=0.0, distinct_texts=self._variant.distinct_texts)
             ids: list[str] = [index.ids[row] for row in map(int, rows)]
@@ -345,12 +347,12 @@ class MemoryStore:
         cause = f"reflect:{action}"
         if action == "add":
             return Reflection(action, agent_id, self._put(agent_id, text, cause), ())
-        wanted = target or text
+        wanted = well_formed(target or text)
         if not wanted:
             raise ValueError(f"{action} needs a target, the exact text of the fact")
         # One transaction: if the replacement can't be written, the original is untouched and live.
         with self._journal.transaction():
-            matches = [fact for fact in self._journal.facts(agent_id) if fact.text == wanted]
+            matches = self._journal.facts(agent_id, self._journal.with_text(agent_id, wanted))
             # Retired copies keep their receipts; only unpin reaches them, so that they can be let go (SPEC 4).
             matches = [fact for fact in matches if fact.live or action == "unpin"]
             if not matches:
@@ -450,6 +452,10 @@ class MemoryStore:
         if strategy == "hybrid":
             return self._variant.hybrid(self._half_life)
         return plugins.make("tombstore.strategies", strategy) if isinstance(strategy, str) else strategy
+
+
+def _no_predecessors(_agent_id: str, _fact_id: str) -> list[str]:
+    return []
 
 
 def _check_agent(agent_id: str) -> None:

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from stilltrue.cli import app
 from stilltrue.evaluation import Options, evaluate
-from stilltrue.records import Answer, Family, Hit, Question
+from stilltrue.records import Answer, Family, Hit, Holdings, Question
 from stilltrue.results import Results
 from stilltrue.scenarios import Suite, load_suite
 
@@ -59,26 +59,44 @@ def family() -> Callable[..., Family]:
 
 
 def make_answer(
-    returned: str = "", *, clean: str | None = None, k: int = 5, scenario: str = "one", **sets: str
+    returned: str = "",
+    *,
+    clean: str | None = None,
+    reachable: str = "",
+    live: str | None = None,
+    as_of: bool = False,
+    k: int = 5,
+    **given: Any,
 ) -> Answer:
-    """Facts are words: ``answer("new old", gold="new", retired="old")``; ``?`` is a text that no step stored."""
+    """Facts are words: ``answer("new old", gold="new", retired="old")``; ``?`` is a text that no step stored.
+
+    ``live`` (and ``marked``, ``revived``): what a system that lists its facts shows as live (retired, live again).
+    """
 
     def hits(words: str) -> tuple[Hit, ...]:
         return tuple(Hit(None if word == "?" else word, f"text of {word}") for word in words.split())
 
-    facts = {name: frozenset(sets.pop(name, "").split()) for name in ("gold", "forbidden", "retired")}
-    assert not sets
-    question = Question(
-        family="fam", scenario=scenario, number=1, query="?", at=datetime(2026, 1, 5, tzinfo=UTC), as_of=None, **facts
-    )
+    def words(name: str) -> frozenset[str]:
+        return frozenset(given.pop(name, "").split())
+
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    sets = {name: words(name) for name in ("gold", "forbidden", "retired", "implied", "surviving", "traceable")}
+    question = Question(family="fam", scenario="one", number=1, query="?", at=at, as_of=at if as_of else None, **sets)
+    holdings = None if live is None else Holdings(frozenset(live.split()), words("marked"), words("revived"))
     return Answer(
-        question=question, k=k, returned=hits(returned), counterfactual=hits(returned if clean is None else clean)
+        question=question,
+        k=k,
+        returned=hits(returned),
+        counterfactual=hits(returned if clean is None else clean),
+        reachable=hits(reachable),
+        holdings=holdings,
+        **given,
     )
 
 
 @pytest.fixture(scope="session")
 def answer() -> Callable[..., Answer]:
-    """R, and by keyword R' (``clean``), G (``gold``), F (``forbidden``) and T (``retired``), each as words."""
+    """R, and by keyword R' (``clean``), G (``gold``), F (``forbidden``), T (``retired``) and so on, each as words."""
     return make_answer
 
 
@@ -98,16 +116,36 @@ def suite() -> Suite:
     return load_suite()
 
 
-@pytest.fixture(scope="session")
-def lexical(suite: Suite) -> Results:
-    """The whole suite under every policy, with the strategies that need no model. Measured once."""
-    return measured(suite, strategies=("keyword", "bm25"))
+# What the tests measure: enough for every claim about the ruler. `nox -s evals` measures everything.
+FAMILIES = (
+    "chain",
+    "crowding",
+    "forget_then_recall",
+    "forget_without_replacement",
+    "paraphrased_update",
+    "pinned_facts",
+    "post_filter_shrink",
+    "simple_supersession",
+)
+POLICIES = ("tombstone", "append_only", "weight_zero", "postfilter", "tombstone_window", "delete")
 
 
 @pytest.fixture(scope="session")
-def dense(suite: Suite) -> Results:
+def core() -> Suite:
+    """The families of explicit corrections that every policy is measured on here."""
+    return load_suite(only=FAMILIES)
+
+
+@pytest.fixture(scope="session")
+def lexical(core: Suite) -> Results:
+    """The core families under six policies, with the strategies that need no model. Measured once."""
+    return measured(core, policies=POLICIES, strategies=("keyword", "bm25"))
+
+
+@pytest.fixture(scope="session")
+def dense(core: Suite) -> Results:
     """The same with the strategies that rank by vectors. A test that takes it loads the embedding model, and torch."""
-    return measured(suite, strategies=("vector", "hybrid"))
+    return measured(core, policies=POLICIES, strategies=("vector", "hybrid"))
 
 
 @pytest.fixture
@@ -127,10 +165,11 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def stilltrue() -> Callable[..., Any]:
-    """The command line, in this process: ``stilltrue("list", "policies").stdout``."""
+    """The command line, in this process and without a cache: ``stilltrue("list", "policies").stdout``."""
 
     def run(*arguments: object) -> Any:
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+        here = ("--jobs", "1", "--no-cache") if arguments[:1] == ("evals",) else ()
+        return CliRunner().invoke(app, [str(argument) for argument in (*arguments, *here)])
 
     return run
 
@@ -145,6 +184,14 @@ def script() -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, **options)
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_cache_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands in processes of their own neither find nor leave anything in the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

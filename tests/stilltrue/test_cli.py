@@ -127,6 +127,16 @@ def test_the_installed_script_hands_exit_codes_through(script: Script, tmp_path:
     assert missing.stderr == f"stilltrue: {tmp_path / 'nowhere'}: No such file or directory\n"
 
 
+def test_a_policy_that_is_named_twice_is_run_once(stilltrue: Run, write: Write, billing: str, tmp_path: Path) -> None:
+    twice = ("--policy", "tombstone") * 2 + ("--strategy", "keyword") * 2
+    result = stilltrue("evals", "--suite", write({"billing.yaml": billing}), *twice, "--out", tmp_path, "--json")
+    document = json.loads(result.stdout)
+    assert document["run"]["options"]["policies"] == ["tombstone"]
+    assert len(document["rows"]) == len(
+        {tuple(row[name] for name in ("system", "policy", "strategy", "family", "metric")) for row in document["rows"]}
+    )
+
+
 # JSON
 
 
@@ -260,15 +270,18 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "conform: not a golden file": ("conform other-golden.json", "other-golden.json: not a golden file (it needs"),
     "list: unknown kind": ("list polices", "unknown kind 'polices' (did you mean 'policies'?); known: policies, "),
     "evals: unknown policy": (
-        "evals --policy tombstne",
+        "evals --strategy keyword --policy tombstne",
         "unknown policy 'tombstne' (did you mean 'tombstone'?); known: ",
     ),
     "evals: unknown strategy": (
         "evals --strategy bm52",
         "unknown strategy 'bm52' (did you mean 'bm25'?); known: bm25, ",
     ),
-    "evals: unknown family": ("evals --family chian", "unknown family 'chian' (did you mean 'chain'?); known: chain, "),
-    "evals: unknown module": ("evals --policy nope:make", "can't load nope:make: No module named 'nope'"),
+    "evals: unknown family": ("evals --family chian", "unknown family 'chian' (did you mean 'chain'?); known: "),
+    "evals: unknown module": (
+        "evals --strategy keyword --policy nope:make",
+        "can't load nope:make: No module named 'nope'",
+    ),
     "evals: k = 0": ("evals --k 0", "k is 0, expected 1 or more"),
     "evals: k < 0": ("evals --k -3", "k is -3, expected 1 or more"),
     "evals: no embedder": ("evals --embedder=", "--embedder is empty, expected a sentence-transformers model"),
@@ -361,7 +374,7 @@ def test_a_file_that_may_not_be_read_is_one_clear_line(
     )
 
 
-@pytest.mark.parametrize("mistake", ["--k 0", "--policy tombstne", "--family chian", "--suite malformed.yaml"])
+@pytest.mark.parametrize("mistake", ["--k 0", "--strategy keywrd", "--family chian", "--suite malformed.yaml"])
 def test_a_mistake_leaves_earlier_reports_alone(
     stilltrue: Run, place: Path, monkeypatch: pytest.MonkeyPatch, mistake: str
 ) -> None:
@@ -417,6 +430,15 @@ def test_no_complaint_about_a_file_steers_the_terminal(stilltrue: Run, write: Wr
         assert result.exit_code == 2
         assert "\x1b" not in result.output
         assert "unknown key '\\x1b[31m[red]domain'" in result.stderr.replace("\\\\", "\\")
+
+
+def test_no_name_of_a_file_steers_the_terminal(stilltrue: Run, write: Write, billing: str) -> None:
+    folder = write({"\x1b[31m.yaml": billing})
+    for arguments in (("validate", folder), ("evals", "--suite", folder), ("audit", folder / "\x1b[32m.db")):
+        result = stilltrue(*arguments)
+        assert result.exit_code == 2
+        assert "\x1b" not in result.output
+        assert "/\\x1b[3" in result.stderr
 
 
 @pytest.mark.parametrize(

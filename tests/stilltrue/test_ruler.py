@@ -31,11 +31,11 @@ def figures(
     }
 
 
-def test_the_oracle_is_perfect_on_every_family(lexical: Results, suite: Suite) -> None:
+def test_the_oracle_is_perfect_on_every_family(lexical: Results, core: Suite) -> None:
     for metric, good in (("stale_leak", 0), ("stale_share", 0), ("displaced", 0), ("shrink", 0), ("live_hit", 1)):
         found = figures(lexical, metric, system="oracle")
         assert set(found.values()) == {good}, metric
-        assert len(found) == len(suite.families) + 1
+        assert len(found) == len(core.families) + 1
 
 
 def test_the_null_system_is_empty_and_at_the_floor(lexical: Results) -> None:
@@ -44,11 +44,11 @@ def test_the_null_system_is_empty_and_at_the_floor(lexical: Results) -> None:
 
 
 def test_a_memory_that_ignores_corrections_leaks_on_every_family_with_every_strategy(
-    lexical: Results, suite: Suite
+    lexical: Results, core: Suite
 ) -> None:
     found = figures(lexical, "stale_leak", policy="append_only")
     assert set(found) == {
-        (strategy, name) for strategy in LEXICAL for name in ("*", *(f.family for f in suite.families))
+        (strategy, name) for strategy in LEXICAL for name in ("*", *(f.family for f in core.families))
     }
     assert min(found.values()) > 1 / 2
 
@@ -59,10 +59,10 @@ def test_a_memory_without_the_retired_facts_or_with_a_filter_never_leaks(lexical
         assert set(figures(lexical, metric, policy=policy).values()) == {0.0}
 
 
-def test_filtering_after_the_cut_shrinks_and_displaces_with_every_strategy(lexical: Results, suite: Suite) -> None:
+def test_filtering_after_the_cut_shrinks_and_displaces_with_every_strategy(lexical: Results, core: Suite) -> None:
     shrink, displaced = (figures(lexical, metric, policy="postfilter") for metric in ("shrink", "displaced"))
     for strategy in LEXICAL:
-        for family in suite.families:
+        for family in core.families:
             assert shrink[strategy, family.family] > 0 or "shrink" not in family.reveals
             assert displaced[strategy, family.family] > 0 or "displacement" not in family.reveals
 
@@ -85,11 +85,11 @@ def displaced(results: Results, policy: str) -> dict[tuple[str, str, int], list[
 @pytest.mark.parametrize("policy", ["tombstone", "delete"])
 @pytest.mark.parametrize("strategies", ["lexical", "dense"])
 def test_the_reference_returns_exactly_what_it_would_without_the_retired_facts(
-    request: pytest.FixtureRequest, suite: Suite, strategies: str, policy: str
+    request: pytest.FixtureRequest, core: Suite, strategies: str, policy: str
 ) -> None:
     results: Results = request.getfixturevalue(strategies)
     asked = [record for record in results.queries if record["policy"] == policy]
-    assert len(asked) == 2 * suite.questions
+    assert len(asked) == 2 * core.questions
     assert [record["returned"] for record in asked] == [record["counterfactual"] for record in asked]
     assert any(record["retired"] and record["returned"] for record in asked)
 

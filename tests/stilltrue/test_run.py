@@ -64,14 +64,21 @@ class Complete(Recorder):
 def run(
     family: Family, make: Callable[[], Recorder] = Complete, *, k: int = 5, background: Background | None = None
 ) -> tuple[list[Answer], list[Recorder]]:
-    """The answers, and the systems that were opened: the one that is told everything, then the counterfactual ones."""
+    """The answers, and the systems that were opened: the one that is told everything, then the counterfactual ones.
+
+    One more is told everything and asked for all that it has; it is left out here.
+    """
     opened: list[Recorder] = []
 
     def open_system(_scenario: object) -> Recorder:
         opened.append(make())
         return opened[-1]
 
-    return scenario_answers(family, family.scenarios[0], background, open_system, k=k), opened
+    answers = scenario_answers(family, family.scenarios[0], background, open_system, k=k)
+    assert [system.closed for system in opened] == [1] * len(opened)
+    return answers, [
+        one for one in opened if not any(what[0].startswith("recall") and what[2] > k for what in one.told)
+    ]
 
 
 def remember(fact: str, **fields: Any) -> dict[str, Any]:
@@ -148,7 +155,7 @@ def test_each_question_has_the_counterfactual_of_what_is_retired_by_then(family:
     ]
 
 
-def test_without_a_retired_fact_the_system_is_driven_once(family: MakeFamily) -> None:
+def test_without_a_retired_fact_nothing_is_built_for_the_counterfactual(family: MakeFamily) -> None:
     (answer,), systems = run(family(remember("a"), ask()), lambda: Complete([Recalled("text of a")]))
     assert len(systems) == 1
     assert answer.counterfactual == answer.returned
@@ -241,8 +248,8 @@ def test_a_handle_tells_which_fact_a_reworded_text_is(family: MakeFamily) -> Non
 
 
 def test_of_equal_texts_the_live_fact_is_meant_first_and_each_only_once(family: MakeFamily) -> None:
-    same = [{"remember": {"id": fact, "text": "same"}} for fact in ("one", "two", "three")]
-    made = family(*same, {"forget": {"target": "one"}}, ask())
+    one, *others = [{"remember": {"id": fact, "text": "same"}} for fact in ("one", "two", "three")]
+    made = family(one, {"forget": {"target": "one"}}, *others, ask())
     (answer,), _ = run(made, lambda: Complete([Recalled("same")] * 4))
     assert [hit.fact for hit in answer.returned] == ["two", "three", "one", None]
 
@@ -265,7 +272,7 @@ def test_a_system_is_closed_whatever_happens(family: MakeFamily, broken: str) ->
     assert [system.closed for system in opened] == [1]
 
 
-def test_every_opened_system_is_closed_once(family: MakeFamily) -> None:
+def test_every_counterfactual_system_is_closed_too(family: MakeFamily) -> None:
     _, systems = run(family(remember("v1"), update("v1", "v2"), ask(), update("v2", "v3"), ask()))
     assert [system.closed for system in systems] == [1, 1, 1]
 

@@ -121,7 +121,7 @@ def test_in_every_history_a_fact_is_live_or_retired_and_never_comes_back(choices
     family = Family.model_validate({"family": "fam", "question": "?", "scenarios": [scenario]})
     assert [set(question.retired) for question in questions(family, scenario)] == expected
     world = World()
-    for _, step in timeline(scenario):
-        world.apply(step)
+    for at, step in timeline(scenario):
+        world.apply(step, at)
         assert world.live.isdisjoint(world.retired)
         assert world.live | world.retired == set(world.texts)

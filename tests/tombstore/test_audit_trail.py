@@ -88,12 +88,13 @@ def test_a_pruned_facts_last_words_are_all_of_it_but_the_embedding(store: Memory
 @pytest.mark.parametrize("policy", plugins.names("tombstore.policies"))
 def test_under_every_policy_a_correction_that_changes_the_old_fact_is_told(policy: str, open_store: OpenStore) -> None:
     """Under append_only there is nothing to tell: nothing was changed."""
-    kinds = {"delete": "delete", "weight_zero": "weight_zero", "append_only": None}
+    kinds = {"delete": "delete", "overwrite": "delete", "separate_bucket": "delete", "append_only": None}
+    kinds |= {"weight_zero": "weight_zero", "weight_aware": "weight_zero"}
     store = open_store(policy=policy)
     old = store.put("ann", "old")
     added = store.reflect("update", "ann", target="old", text="new").added
     assert added is not None
-    trail = store.audit_trail(old.id)
+    trail = store.audit_trail(old.id, "ann")
     kind = kinds.get(policy, "retire")
     assert [event.kind for event in trail] == ["put"] + [kind] * (kind is not None)
     if kind:

@@ -145,7 +145,7 @@ class TwoStores(RuleBasedStateMachine):
 @pytest.mark.parametrize("policy", ["tombstone", "delete", "weight_zero"])
 def test_an_index_that_follows_equals_one_built_from_scratch(policy: str) -> None:
     machine = type(f"TwoStores_{policy}", (TwoStores,), {"policy": policy})
-    run_state_machine_as_test(machine, settings=settings(max_examples=12, stateful_step_count=20))
+    run_state_machine_as_test(machine, settings=settings(max_examples=8, stateful_step_count=20))
 
 
 def test_an_id_that_comes_back_with_another_text_is_another_fact(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tombstore import Fact, FactNotFound, ManualClock, MemoryStore, Policy, Strategy, plugins
 from tombstore.fusion import reciprocal_rank
-from tombstore.policies import Retire, live, stored
+from tombstore.policies import Retire, drop_retired, live, stored
 
 OpenStore = Callable[..., MemoryStore]
 MakeFact = Callable[..., Fact]
@@ -24,13 +24,18 @@ SIGNALS = plugins.names("tombstore.signals")
 OLD, NEW = "billing by Lemon", "billing by Polar"
 
 # After OLD was replaced by NEW: what is recalled, what is stored; and both again after a consolidation cycle.
-AFTER_AN_UPDATE = {
+AFTER_AN_UPDATE: dict[str, tuple[set[str], set[str], set[str], set[str]]] = {
     "tombstone": ({NEW}, {OLD, NEW}, {NEW}, {OLD, NEW}),
     "tombstone_window": ({NEW}, {OLD, NEW}, {NEW}, {OLD, NEW}),
     "postfilter": ({NEW}, {OLD, NEW}, {NEW}, {OLD, NEW}),
     "weight_zero": ({OLD, NEW}, {OLD, NEW}, {NEW}, {NEW}),
     "append_only": ({OLD, NEW}, {OLD, NEW}, {OLD, NEW}, {OLD, NEW}),
+    "bitemporal": ({OLD, NEW}, {OLD, NEW}, {OLD, NEW}, {OLD, NEW}),
+    "demote": ({OLD, NEW}, {OLD, NEW}, {OLD, NEW}, {OLD, NEW}),
+    "weight_aware": ({NEW}, {OLD, NEW}, {NEW}, {NEW}),
     "delete": ({NEW}, {NEW}, {NEW}, {NEW}),
+    "overwrite": ({NEW}, {NEW}, {NEW}, {NEW}),
+    "separate_bucket": ({NEW}, {NEW}, {NEW}, {NEW}),
 }
 
 
@@ -55,9 +60,10 @@ def test_what_comes_back_after_an_update(policy: str, open_store: OpenStore) -> 
     store.put("ann", OLD)
     change = store.reflect("update", "ann", target=OLD, text=NEW)
     assert change.added is not None
-    outcome = texts(store.recall("ann", "billing")), texts(store.list_facts())
+    at_once = texts(store.recall("ann", "billing")), texts(store.list_facts("ann"))
     assert store.consolidate("ann").faults == []
-    assert (*outcome, texts(store.recall("ann", "billing")), texts(store.list_facts())) == AFTER_AN_UPDATE[policy]
+    later = texts(store.recall("ann", "billing")), texts(store.list_facts("ann"))
+    assert (*at_once, *later) == AFTER_AN_UPDATE[policy]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -136,29 +142,122 @@ def test_append_only_reports_success_and_writes_only_the_new_fact(open_store: Op
     assert [event.kind for event in store.events()] == ["put", "put"]
 
 
-def test_a_policy_of_ones_own_is_four_decisions(open_store: OpenStore) -> None:
-    """Here: retiring writes nothing down but in a list, and recall gives the last fact of the cut only."""
+def test_a_demoted_fact_keeps_a_share_of_its_score_and_its_part_in_the_statistics(
+    open_store: OpenStore, fact: MakeFact
+) -> None:
+    """The retired f1 is the better match, 1/61 + .5/62 against 1/62 + .5/61 for f2: halved, it comes after it."""
+    found: dict[float, Any] = {}
+    for factor in (1.0, 0.5, 0.25):
+        store = open_store(policy=plugins.make("tombstore.policies", "demote", factor=factor))
+        store.import_facts(
+            [
+                fact("f1", "billing billing", at="2026-02-01T00:00:00Z", superseded_by="f2"),
+                fact("f2", "billing by hand", at="2026-02-02T00:00:00Z"),
+                fact("f3", "deploy", at="2026-01-01T00:00:00Z"),
+            ]
+        )
+        ranking = store.rank("ann", "billing")
+        found[factor] = dict(zip(ranking.ids, ranking.fused.tolist(), strict=True))
+    first, second, third = 1 / 61 + 0.5 / 62, 1 / 62 + 0.5 / 61, 0.5 / 63
+    assert found[1.0] == {"f2": second, "f1": first, "f3": third}
+    assert found[0.5] == {"f2": second, "f1": first / 2, "f3": third}
+    assert found[0.25] == {"f2": second, "f3": third, "f1": first / 4}
+    assert list(found[0.25]) == ["f2", "f3", "f1"]
+
+
+def test_a_demoted_fact_with_a_negative_score_goes_down_too(open_store: OpenStore, fact: MakeFact) -> None:
+    """In a store where every fact holds the word, BM25 is negative: twice as negative, not half."""
+    store = open_store(policy="demote", strategy="bm25")
+    store.import_facts([fact("f1", "billing", superseded_by="f2"), fact("f2", "billing")])
+    ranking = store.rank("ann", "billing")
+    assert ranking.ids == ["f2", "f1"]
+    assert ranking.fused[0] < 0
+    assert ranking.fused[1] == 2 * ranking.fused[0]
+
+
+def test_weight_aware_recall_lets_a_live_fact_fade(open_store: OpenStore, fact: MakeFact) -> None:
+    """ADR-007's reason against it: the best match, unread for two half-lives, loses to whatever was read."""
+    store = open_store(policy="weight_aware")
+    store.import_facts(
+        [fact("f1", "billing by Polar", weight=0.25), fact("f2", "deploy"), fact("f3", "gone", weight=0.0)]
+    )
+    ranking = store.rank("ann", "billing")
+    assert dict(zip(ranking.ids, ranking.fused.tolist(), strict=True)) == {
+        "f2": 0.5 / 62,
+        "f1": (1 / 61 + 0.5 / 61) * 0.25,
+    }
+    assert ranking.ids == ["f2", "f1"]
+
+
+def test_overwriting_leaves_no_event_that_tells_the_old_text(open_store: OpenStore) -> None:
+    told: dict[str, bool] = {}
+    for policy in ("overwrite", "delete"):
+        store = open_store(policy=policy)
+        old = store.put("ann", OLD)
+        store.reflect("update", "ann", target=OLD, text=NEW)
+        told[policy] = any(OLD in str(event.detail) for event in store.events())
+        assert [event.kind for event in store.audit_trail(old.id)] == ["put", "delete"]
+    assert told == {"overwrite": False, "delete": True}
+
+
+def test_a_separate_bucket_holds_the_marked_fact_under_its_own_name(open_store: OpenStore) -> None:
+    store = open_store(policy="separate_bucket")
+    old = store.put("ann", OLD)
+    added = store.reflect("update", "ann", target=OLD, text=NEW).added
+    assert added is not None
+    assert store.agents() == ["ann", "ann/retired"]
+    assert store.list_facts("ann/retired") == [replace(old, agent_id="ann/retired", superseded_by=added.id)]
+    assert store.recall("ann/retired", "billing") == []
+    assert [(event.agent_id, event.kind) for event in store.audit_trail(old.id)] == [
+        ("ann", "put"),
+        ("ann", "delete"),
+        ("ann/retired", "put"),
+    ]
+
+
+def test_a_policy_of_ones_own_is_five_decisions(open_store: OpenStore) -> None:
+    """Here: retiring is only announced, the oldest scores best, and recall gives the last fact of the cut only."""
     retired = list[str]()
 
     def retire(journal: Any, facts: Any, by: str, at: int, cause: str) -> None:
         retired.extend(f"{fact.text}: {by}, {cause}" for fact in facts)
 
     own: Retire = retire
-    store = open_store(policy=Policy(retire=own, eligible=stored, window=live, after_cut=lambda _, rows: rows[-1:]))
-    store.put("ann", "one")
-    store.put("ann", "two")
+    store = open_store(
+        policy=Policy(
+            retire=own,
+            eligible=stored,
+            window=live,
+            rescore=lambda index, _: -index.columns.order.astype(np.float64),
+            after_cut=lambda _, rows: rows[-1:],
+        )
+    )
+    for text in ("one", "two", "three"):
+        store.put("ann", text)
     store.reflect("forget", "ann", target="one")
     assert retired == ["one: agent, reflect:forget"]
-    assert [fact.text for fact in store.recall("ann", "one", 2)] == ["two"]
+    assert store.rank("ann", "three").fused.tolist() == [0, -1, -2]
+    assert [fact.text for fact in store.recall("ann", "three", 2)] == ["two"]
 
 
 WORDS = st.sampled_from(["billing", "polar", "lemon", "deploy", "team", "the"])
 FACTS = st.lists(st.tuples(st.lists(WORDS, max_size=4).map(" ".join), st.booleans(), st.integers(0, 3)), max_size=12)
 
 
-@pytest.mark.parametrize("policy", [name for name in POLICIES if OLD not in AFTER_AN_UPDATE[name][0]])
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@given(FACTS, st.lists(WORDS, max_size=3).map(" ".join), st.integers(0, 9))
+def _reads_markers(name: str) -> bool:
+    policy: Policy = plugins.make("tombstore.policies", name)
+    return policy.eligible is live or policy.after_cut is drop_retired
+
+
+READ_MARKERS = [name for name in POLICIES if _reads_markers(name)]
+
+
+def test_these_policies_read_the_marker() -> None:
+    assert READ_MARKERS == ["delete", "overwrite", "postfilter", "separate_bucket", "tombstone", "tombstone_window"]
+
+
+@pytest.mark.parametrize("policy", READ_MARKERS)
+@given(st.sampled_from(STRATEGIES), FACTS, st.lists(WORDS, max_size=3).map(" ".join), st.integers(0, 9))
 def test_no_retired_fact_is_ever_returned(
     policy: str, strategy: str, facts: list[tuple[str, bool, int]], query: str, k: int
 ) -> None:
@@ -186,27 +285,30 @@ def three(fact: MakeFact) -> list[Fact]:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_strategy_puts_the_only_match_first_and_explains_itself(
+def test_every_strategy_but_recency_puts_the_only_match_first_and_all_explain_themselves(
     strategy: str, open_store: OpenStore, written_down: Any, three: list[Fact]
 ) -> None:
     vectors = {"f1": [1, 0], "f2": [0, 1], "f3": [-1, 0]}
     store = open_store(strategy=strategy, embedder=written_down({"billing provider": [1, 0]}))
     store.import_facts(replace(fact, embedding=array("f", vectors[fact.id])) for fact in three)
-    first, *_ = store.recall_with_receipts("ann", "billing provider")
-    assert first.fact.id == "f1"
+    first = next(one for one in store.recall_with_receipts("ann", "billing provider") if one.fact.id == "f1")
+    assert strategy == "recency" or store.rank("ann", "billing provider").ids[0] == "f1"
     made: Strategy = plugins.make("tombstore.strategies", strategy)
     assert list(first.ranks) == list(made.signals) == list(made.weights)
-    assert {first.ranks[name] for name in made.signals if name != "recency"} == {1}
+    assert all(first.ranks[name] == (3 if name == "recency" else 1) for name in made.signals)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_without_a_match_a_single_signal_returns_nobody_and_a_fusion_the_newest(
+def test_without_a_match_age_decides_or_nobody_is_returned(
     strategy: str, open_store: OpenStore, three: list[Fact]
 ) -> None:
+    """The newest where recency takes part; a fusion without it ties all facts, which puts the oldest first."""
     store = open_store(strategy=strategy)
     store.import_facts(three)
     found = [fact.id for fact in store.recall("ann", "quite unrelated", 2)]
-    assert found == (["f3", "f2"] if strategy in ("hybrid", "weighted") else [])
+    assert found == {"vector": [], "keyword": [], "bm25": [], "hybrid_without_recency": ["f1", "f2"]}.get(
+        strategy, ["f3", "f2"]
+    )
 
 
 def test_the_default_strategy_is_the_hybrid_one_with_weights_1_1_and_a_half(

@@ -224,3 +224,9 @@ def test_lists_are_newest_first_then_by_id_and_by_state(store: MemoryStore, fact
     assert [f.id for f in store.list_facts("ann", state="retired")] == ["f1"]
     assert store.agents() == ["ann", "bob"]
     assert store.list_facts("nobody") == []
+
+
+def test_a_text_that_was_mended_when_it_was_put_is_found_by_the_same_text(store: MemoryStore) -> None:
+    store.put("ann", "half \ud83e of it")
+    store.reflect("forget", "ann", target="half \ud83e of it")
+    assert state(store) == {"half \ufffd of it": "agent"}

@@ -1,8 +1,10 @@
 """``stilltrue evals``: the scenario suite over policies and strategies, with verdicts and reports."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
+import platformdirs
 import typer
 
 from stilltrue.cli.output import (
@@ -21,11 +23,12 @@ NEEDS_ARGUMENTS = False
 
 def run(
     policy: Annotated[
-        list[str] | None, typer.Option(help="Only this retirement policy; repeatable. Default: all six.")
+        list[str] | None, typer.Option(help="Only this retirement policy; repeatable. Default: all.")
     ] = None,
     strategy: Annotated[
-        list[str] | None, typer.Option(help="Only this recall strategy; repeatable. Default: all four.")
+        list[str] | None, typer.Option(help="Only this recall strategy; repeatable. Default: the usual four.")
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="All strategies there are, not only the usual four.")] = False,
     family: Annotated[
         list[str] | None, typer.Option(help="Only this scenario family; repeatable. Default: all.")
     ] = None,
@@ -34,6 +37,9 @@ def run(
     out: Annotated[Path, typer.Option(help="Where the reports go.")] = Path("reports"),
     embedder: Annotated[str | None, typer.Option(help="A sentence-transformers model by name or folder.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap intervals.")] = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes. Default: one per core.")] = os.cpu_count() or 1,
+    cache: Annotated[Path | None, typer.Option(help="Where embeddings and finished parts are kept.")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute everything anew and keep nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure which policy returns stale facts, and fail when the reference does.
@@ -43,6 +49,8 @@ def run(
 
     Example: stilltrue evals --policy tombstone --policy postfilter --strategy bm25 --k 3
     """
+    from stilltrue import plugins
+    from stilltrue.cache import Cache
     from stilltrue.evaluation import Options, evaluate
     from stilltrue.plugins import UnknownPlugin
     from stilltrue.report import write_all
@@ -57,7 +65,7 @@ def run(
     with user_errors(InvalidScenario, UnknownPlugin, ModelNotFound, ValueError):
         options = Options(
             policies=list(dict.fromkeys(policy or POLICIES)),
-            strategies=list(dict.fromkeys(strategy or STRATEGIES)),
+            strategies=list(dict.fromkeys(strategy or (plugins.names("tombstore.strategies") if full else STRATEGIES))),
             k=k,
             seed=seed,
             embedder=embedder,
@@ -65,7 +73,14 @@ def run(
         loaded = load_suite(suite, only=family or ())
         out.mkdir(parents=True, exist_ok=True)  # before the long work, whose results would have nowhere to go
         with progress("asking", shown=not as_json) as (started, advance):
-            results = evaluate(loaded, options, started=started, advance=advance)
+            results = evaluate(
+                loaded,
+                options,
+                started=started,
+                advance=advance,
+                jobs=jobs,
+                cache=Cache(None if no_cache else cache or platformdirs.user_cache_path("stilltrue")),
+            )
         written = write_all(results, out)
     if as_json:
         print_json(document(results))

@@ -5,7 +5,7 @@ from stilltrue.records import Answer
 
 
 def make() -> Metric:
-    """``Σ #(T ∩ listed as retired) / Σ #T`` over facts too young to have been pruned, for systems that list their facts."""
+    """``Σ #(T ∩ listed as retired) / Σ #T`` over facts too young to be pruned, for systems that list."""
     return Metric(name="audit_completeness", kind="mean", good=1.0, score=_score)
 
 

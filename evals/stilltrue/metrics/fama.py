@@ -1,11 +1,11 @@
-"""Gold present, less a penalty for forbidden facts that are present too (arXiv 2604.20006, with ids instead of a judge)."""
+"""Gold present, less a penalty for forbidden facts present too (arXiv 2604.20006, with ids instead of a judge)."""
 
 from stilltrue.metrics import Metric, Score, returned_facts
 from stilltrue.records import Answer
 
 
 def make() -> Metric:
-    """``max(0, P - λ(1 - A))``: P share of gold present, A share of forbidden absent, ``λ = #F / (#G + #F)``; needs gold."""
+    """``max(0, P - λ(1 - A))``: P share of gold there, A of forbidden absent, ``λ = #F / (#G + #F)``; needs gold."""
     return Metric(name="fama", kind="mean", good=1.0, score=_score)
 
 

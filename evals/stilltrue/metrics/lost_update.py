@@ -5,7 +5,7 @@ from stilltrue.records import Answer
 
 
 def make() -> Metric:
-    """``[R at a k of the store's size ∩ (G ∪ F) = ∅]`` over the queries with both sets, about now."""
+    """``[R ∩ G = R ∩ F = ∅]``, R at a k of the store's size, over the queries with both sets, about now."""
     return Metric(name="lost_update", kind="share", good=0.0, score=_score)
 
 

@@ -5,7 +5,7 @@ from stilltrue.records import Answer
 
 
 def make() -> Metric:
-    """``rank of the best forbidden - rank of the best gold``, absent = k + 1, in ranks, over the queries with both sets."""
+    """``rank of the best forbidden - rank of the best gold``, absent = k + 1, over the queries with both sets."""
     return Metric(name="rank_margin", kind="mean", good=None, score=_score)
 
 

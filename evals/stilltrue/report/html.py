@@ -27,7 +27,7 @@ def render(results: Results) -> str:
         verdicts=results.verdicts,
         metrics=[(name, unit(name)) for name in HEADLINES],
         grid=_grid(results),
-        families=families(results),
+        policies=_policies(results),
         heat=_heat(results),
         cases=_cases(results),
     )
@@ -62,50 +62,57 @@ def _cell(row: Row | None, highest: float) -> _Cell:
     return _Cell(cell(row), round(100 * value / highest, 1) if highest else 0.0)
 
 
+def _policies(results: Results) -> list[str]:
+    return list(dict.fromkeys(policy for policy, _ in contestants(results)))
+
+
 def _heat(results: Results) -> list[dict[str, Any]]:
-    """Leak and displacement per policy and family, with the last strategy of the run (the fullest one by default)."""
+    """Leak and displacement per family and policy, with the last strategy of the run (the fullest one by default)."""
     strategy = contestants(results)[-1][1] if contestants(results) else ""
     return [
         {
             "metric": metric,
-            "policy": policy,
             "strategy": strategy,
+            "family": family,
             "cells": [
                 _cell(find(results.rows, policy=policy, strategy=strategy, metric=metric, family=family), 1.0)
-                for family in families(results)
+                for policy in _policies(results)
             ],
         }
         for metric in ("stale_leak", "displaced")
-        for policy in dict.fromkeys(policy for policy, _ in contestants(results))
+        for family in families(results)
     ]
 
 
 def _cases(results: Results) -> list[dict[str, Any]]:
-    """Every query, with what each policy returned under that same strategy."""
+    """Every query under that same strategy, with its different results and the policies that gave each."""
     wanted = contestants(results)[-1][1] if contestants(results) else ""
     cases: dict[tuple[str, int], dict[str, Any]] = {}
     for record in results.queries:
         if record["system"] != "tombstore" or record["strategy"] != wanted:
             continue
         case = cases.setdefault((record["scenario"], record["number"]), {**record, "answers": []})
-        case["answers"].append({"policy": record["policy"], "unsupported": record["unsupported"], **_answer(record)})
+        answer = {"unsupported": record["unsupported"], **_answer(record)}
+        same = next((one for one in case["answers"] if one["what"] == answer), None)
+        if same:
+            same["policies"].append(record["policy"])
+        else:
+            case["answers"].append({"policies": [record["policy"]], "what": answer})
     return list(cases.values())
 
 
 def _answer(record: dict[str, Any]) -> dict[str, Any]:
     hits = [
-        {"fact": fact, "text": text, "score": score, "state": _state(record, fact)}
-        for fact, text, score in zip(
-            record["returned"], record["returned_texts"], record["returned_scores"], strict=True
-        )
+        {"text": text, "state": _state(record, fact)}
+        for fact, text in zip(record["returned"], record["returned_texts"], strict=True)
     ]
     displaced = record["displaced_directly_facts"] + record["displaced_indirectly_facts"]
-    return {"hits": hits, "displaced": displaced, "shrink": record["shrink"], "leaks": record["stale_leak"]}
+    return {"hits": hits, "displaced": displaced, "shrink": record["shrink"]}
 
 
 def _state(record: dict[str, Any], fact: str | None) -> str:
     if fact in record["gold"]:
         return "gold"
-    if fact in record["retired"]:
+    if fact in record["retired"] or fact in record["implied"]:
         return "stale"
     return "other"

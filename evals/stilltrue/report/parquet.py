@@ -10,5 +10,8 @@ def write(results: Results, folder: Path) -> Path:
     import pandas as pd
 
     path = folder / "queries.parquet"
-    pd.DataFrame(results.queries).to_parquet(path, engine="pyarrow", compression="zstd", index=False)
+    frame = pd.DataFrame(results.queries)
+    for instant in ("at", "as_of"):
+        frame[instant] = pd.to_datetime(frame[instant], utc=True, format="ISO8601")
+    frame.to_parquet(path, engine="pyarrow", compression="zstd", index=False)
     return path

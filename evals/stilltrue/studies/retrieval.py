@@ -1,6 +1,6 @@
 """Retrieval: what a system returns over the scenario suite, and every metric over it, per family and overall."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ class Contestant:
     system: str
     policy: str = "-"
     strategy: str = "-"
+    embedder: str = ""
     open: OpenSystem
 
 
@@ -30,13 +31,9 @@ def all_metrics() -> list[Metric]:
     return [plugins.make(plugins.METRICS, name) for name in plugins.names(plugins.METRICS)]
 
 
-def answered(suite: Suite, contestant: Contestant, *, k: int, advance: Callable[[], None]) -> list[Answer]:
-    """The contestant's answers to the whole suite; ``advance`` is called after each question."""
-    collected: list[Answer] = []
-    for answer in answers(suite, contestant.open, k=k):
-        collected.append(answer)
-        advance()
-    return collected
+def answered(suite: Suite, contestant: Contestant, *, k: int) -> list[Answer]:
+    """The contestant's answers to the whole suite."""
+    return list(answers(suite, contestant.open, k=k))
 
 
 def rows(contestant: Contestant, collected: Sequence[Answer], metrics: Sequence[Metric], *, seed: int) -> list[Row]:
@@ -83,11 +80,13 @@ def query_records(
             "family": question.family,
             "scenario": question.scenario,
             "number": question.number,
-            "at": question.at,
+            "at": question.at.isoformat(),
+            "as_of": question.as_of.isoformat() if question.as_of else None,
             "query": question.query,
             "k": answer.k,
             "gold": sorted(question.gold),
             "forbidden": sorted(question.forbidden),
+            "implied": sorted(question.implied),
             "retired": sorted(question.retired),
             "returned": [hit.fact for hit in answer.returned],
             "returned_texts": [hit.text for hit in answer.returned],

@@ -1,15 +1,16 @@
 """The reference store, under any of its retirement policies and recall strategies."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tombstore
 from stilltrue import plugins
+from stilltrue.cache import Cache, Vectors
 from stilltrue.records import Listed, Recalled
 
 POLICIES = (
@@ -25,26 +26,31 @@ POLICIES = (
     "bitemporal",
     "separate_bucket",
 )
-STRATEGIES = ("keyword", "bm25", "vector", "recency", "hybrid", "hybrid_without_recency", "weighted")
+STRATEGIES = ("keyword", "bm25", "vector", "hybrid")
+"""What a run asks unless told otherwise; there are more."""
 
 _AGENT = "agent"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Remembered:
-    """An embedder that embeds each text once: a run asks for the same few hundred texts thousands of times."""
+class Recorded:
+    """An embedder that knows its texts by heart: every text of a suite is embedded once, whatever is then run on it."""
 
-    def __init__(self, embedder: tombstore.Embedder) -> None:
-        self.name = embedder.name
-        self._embedder = embedder
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+    def __init__(self, name: str, vectors: Vectors) -> None:
+        self.name = name
+        self._vectors = vectors
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of shape (texts, dimension)."""
-        for text in texts:
-            if text not in self._vectors:
-                self._vectors[text] = self._embedder([text])[0]
+        """Vectors of shape (texts, dimension). Raises KeyError for a text that was not embedded beforehand."""
         return np.stack([self._vectors[text] for text in texts])
+
+
+def recorded(texts: Iterable[str], *, model: str | None, cache: Cache) -> Recorded:
+    """The texts embedded by a sentence-transformers model (name or path, None: the default). Raises ModelNotFound."""
+    embedder = tombstore.embedder(model)
+    # A folder's model may have been trained on since: only what its name pins down is kept.
+    kept = Cache(None) if model and Path(model).is_dir() else cache
+    return Recorded(embedder.name, kept.vectors(embedder.name, texts, embedder))
 
 
 def make(
@@ -58,24 +64,9 @@ def make(
     return TombstoreSystem(store, clock)
 
 
-def grid(
-    policies: Sequence[str], strategies: Sequence[str], *, embedder: str | None = None
-) -> Iterator[tuple[str, str, Callable[[], "TombstoreSystem"]]]:
-    """Every strategy with every policy: (policy, strategy, opener). Wrong names raise UnknownPlugin at once.
-
-    ``embedder`` is a sentence-transformers model by name or path, None for the default; it is shared and loaded only
-    when a strategy ranks by vectors. Raises ModelNotFound when it can't be loaded.
-    """
-    for policy in policies:
-        plugins.make("tombstore.policies", policy)
-    uses_vectors = {name: "vector" in plugins.make("tombstore.strategies", name).signals for name in strategies}
-    shared = Remembered(tombstore.embedder(embedder)) if any(uses_vectors.values()) else None
-    if shared:
-        shared(["Does the model load?"])  # now: a store keeps facts without a vector when its embedder fails
-    for strategy in strategies:
-        for policy in policies:
-            fitting = shared if uses_vectors[strategy] else None
-            yield policy, strategy, partial(make, policy=policy, strategy=strategy, embedder=fitting)
+def uses_vectors(strategy: str) -> bool:
+    """Whether a strategy ranks by vectors. Raises UnknownPlugin."""
+    return "vector" in plugins.make("tombstore.strategies", strategy).signals
 
 
 class TombstoreSystem:
