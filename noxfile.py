@@ -28,6 +28,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def figures(session: nox.Session) -> None:
+    """Check the README's figures against the run in reports/ (another processor may round a few of them otherwise)."""
+    session.install(*CONSTRAINED, "pytest")
+    session.run("pytest", "tests/figures", env={**SAFE, "PYTHONPATH": "evals"})
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style and format."""
     session.install(*CONSTRAINED, "ruff")

@@ -41,6 +41,8 @@ def evaluate(
     """
     if options.k < 1:
         raise ValueError(f"k is {options.k}, expected 1 or more")
+    for policy in options.policies:
+        tombstore.make(policy=policy, strategy="keyword").close()  # an unknown name fails now, not after minutes
     cache = cache or Cache(None)
     vectors = _vectors(suite, options, cache)
     contestants = list(_contestants(options, vectors))
@@ -64,14 +66,12 @@ def _contestants(options: Options, vectors: tombstore.Recorded | None) -> Iterat
     for strategy in options.strategies:
         embedder = vectors if tombstore.uses_vectors(strategy) else None
         for policy in options.policies:
-            make = _opener(policy, strategy, embedder)
-            make()  # an unknown name fails now, not after minutes
             yield Contestant(
                 system="tombstore",
                 policy=policy,
                 strategy=strategy,
                 embedder=embedder.name if embedder else "",
-                open=_ignoring_the_scenario(make),
+                open=_ignoring_the_scenario(_opener(policy, strategy, embedder)),
             )
     yield Contestant(system="oracle", open=lambda scenario: oracle.make(scenario=scenario))
     yield Contestant(system="null", open=_ignoring_the_scenario(null.make))

@@ -144,7 +144,11 @@ def _must_show(policy: str, metric: str, failure: Failure, grid: Grid, families:
         name for name in claiming if not ((worst := grid.worst(metric, policy=policy, family=name)) and worst.value)
     ]
     if clean:
-        yield Verdict(gate, "fail", f"{metric} is 0 on {', '.join(clean)}, which claims to reveal {failure}")
+        yield Verdict(
+            gate,
+            "fail",
+            f"{metric} is 0 on {', '.join(clean)}, said to reveal {failure} (k may be too large for the stores)",
+        )
     else:
         highest = grid.worst(metric, policy=policy)
         figure = f", {highest.value:.3f} at most over all families" if highest and highest.value is not None else ""

@@ -298,6 +298,8 @@ class MemoryStore:
 
     def list_facts(self, agent_id: str | None = None, *, state: State = "all") -> list[Fact]:
         """Facts of one agent or of all, newest first, equal instants by ID, retired ones too."""
+        if state not in ("all", "live", "retired"):
+            raise ValueError(f"state is {state!r}, expected all, live or retired")
         facts = self._journal.facts(agent_id)
         return facts if state == "all" else [fact for fact in facts if fact.live == (state == "live")]
 

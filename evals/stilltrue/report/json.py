@@ -21,7 +21,5 @@ def document(results: Results) -> dict[str, Any]:
 def write(results: Results, folder: Path) -> Path:
     """Write the file."""
     path = folder / "results.json"
-    path.write_text(
-        json.dumps(document(results), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
+    path.write_text(json.dumps(document(results), ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     return path

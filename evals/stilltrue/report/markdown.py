@@ -27,7 +27,7 @@ def text(results: Results) -> str:
             "",
             f"## Policies × strategies, k = {results.run['options']['k']}",
             "",
-            "Over all families, with 95 % intervals. Lower is better, except for live_hit.",
+            "Over all families, with 95 % intervals. Lower is better, except for live_hit and audit_completeness.",
             "",
             *grid(results),
             "",
