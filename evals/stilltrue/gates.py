@@ -147,7 +147,7 @@ def _must_show(policy: str, metric: str, failure: Failure, grid: Grid, families:
         yield Verdict(
             gate,
             "fail",
-            f"{metric} is 0 on {', '.join(clean)}, said to reveal {failure} (k may be too large for the stores)",
+            f"{metric} is 0 on {', '.join(clean)}, which claims to reveal {failure}",
         )
     else:
         highest = grid.worst(metric, policy=policy)

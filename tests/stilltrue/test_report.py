@@ -180,6 +180,7 @@ def test_the_summary_has_verdicts_first_and_then_a_line_for_each_policy_and_stra
     assert lines[4].startswith("| retrieval | ✅ pass | no stale fact returned")
     assert "## Policies × strategies, k = 3" in lines
     head = "| policy | strategy | stale_leak (%) | stale_share (%) | live_hit (%) | displaced (%) | shrink (slots) |"
+    head += " audit_completeness (%) |"
     assert head in lines
     table = lines[lines.index(head) + 2 :]
     assert [line.split(" | ")[:2] for line in table if line] == [["| tombstone", "bm25"], ["| append_only", "bm25"]]
