@@ -62,7 +62,9 @@ def run(
 
     if embedder == "":
         fail("--embedder is empty, expected a sentence-transformers model by name or folder")
-    with user_errors(InvalidScenario, UnknownPlugin, ModelNotFound, ValueError):
+    if k < 1:
+        fail(f"k is {k}, expected 1 or more")
+    with user_errors(InvalidScenario, UnknownPlugin, ModelNotFound):
         options = Options(
             policies=list(dict.fromkeys(policy or POLICIES)),
             strategies=list(dict.fromkeys(strategy or (plugins.names("tombstore.strategies") if full else STRATEGIES))),

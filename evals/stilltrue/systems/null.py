@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from stilltrue.records import Recalled
+from stilltrue.systems._deaf import Deaf
 
 
 def make() -> "NullSystem":
@@ -11,43 +12,8 @@ def make() -> "NullSystem":
     return NullSystem()
 
 
-class NullSystem:
-    """Accepts every operation and remembers nothing."""
-
-    def remember(self, *, text: str, at: datetime) -> None:
-        """Nothing to do."""
-
-    def update(self, *, target: str, text: str, at: datetime) -> None:
-        """Nothing to do."""
-
-    def forget(self, *, target: str, at: datetime) -> None:
-        """Nothing to do."""
-
-    def pin(self, *, target: str, at: datetime) -> None:
-        """Nothing to do."""
-
-    def unpin(self, *, target: str, at: datetime) -> None:
-        """Nothing to do."""
-
-    def consolidate(self, *, at: datetime, if_due: bool) -> None:
-        """Nothing to do."""
-
-    @property
-    def shared(self) -> "NullSystem":
-        """The same system."""
-        return self
-
-    def export(self) -> None:
-        """Nothing to keep."""
-
-    def reimport(self, dump: None, *, at: datetime) -> None:
-        """Nothing to do."""
-
-    def snapshot(self, *, target: str) -> None:
-        """Nothing to keep."""
-
-    def write_back(self, record: None, *, at: datetime) -> None:
-        """Nothing to do."""
+class NullSystem(Deaf):
+    """Returns nothing, whatever it is told."""
 
     def recall(self, *, query: str, k: int, at: datetime) -> Sequence[Recalled]:  # noqa: ARG002
         """Nothing."""
@@ -56,6 +22,3 @@ class NullSystem:
     def recall_as_of(self, *, query: str, k: int, at: datetime, as_of: datetime) -> Sequence[Recalled]:  # noqa: ARG002
         """Nothing."""
         return ()
-
-    def close(self) -> None:
-        """Nothing to do."""
