@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import platformdirs
 import typer
@@ -17,6 +17,9 @@ from stilltrue.cli.output import (
     progress,
     user_errors,
 )
+
+if TYPE_CHECKING:
+    from stilltrue.results import Results
 
 NEEDS_ARGUMENTS = False
 
@@ -55,7 +58,6 @@ def run(
     from stilltrue.plugins import UnknownPlugin
     from stilltrue.report import write_all
     from stilltrue.report.json import document
-    from stilltrue.report.tables import HEADLINES, cell, contestants, find, grid_rows, unit
     from stilltrue.scenarios import InvalidScenario, load_suite
     from stilltrue.systems.tombstore import POLICIES, STRATEGIES
     from tombstore import ModelNotFound
@@ -87,15 +89,21 @@ def run(
     if as_json:
         print_json(document(results))
     else:
-        rows = grid_rows(results)
-        print_table(
-            ("policy", "strategy", *(f"{name} ({unit(name)})" for name in HEADLINES)),
-            [
-                (one, other, *(cell(find(rows, policy=one, strategy=other, metric=name)) for name in HEADLINES))
-                for one, other in contestants(results)
-            ],
-            title=f"{loaded.questions} queries, k = {k}, 95 % intervals",
-        )
-        print_verdicts(results.verdicts)
+        _show(results, title=f"{loaded.questions} queries, k = {k}, 95 % intervals")
         typer.echo(f"Wrote {', '.join(str(path) for path in written)}")
     raise typer.Exit(exit_code(one.verdict for one in results.verdicts))
+
+
+def _show(results: "Results", *, title: str) -> None:
+    from stilltrue.report.tables import HEADLINES, cell, contestants, find, grid_rows, unit
+
+    rows = grid_rows(results)
+    print_table(
+        ("policy", "strategy", *(f"{name} ({unit(name)})" for name in HEADLINES)),
+        [
+            (policy, strategy, *(cell(find(rows, policy=policy, strategy=strategy, metric=name)) for name in HEADLINES))
+            for policy, strategy in contestants(results)
+        ],
+        title=title,
+    )
+    print_verdicts(results.verdicts)
