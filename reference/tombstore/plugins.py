@@ -3,6 +3,7 @@
 import pkgutil
 from collections.abc import Iterator
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -18,12 +19,13 @@ class UnknownPlugin(LookupError):
 def names(package: str) -> list[str]:
     """The plug-ins of a kind: the modules in its package, then the entry points of the group of that name."""
     built_in = _built_in(package)
-    return built_in + sorted({entry.name for entry in entry_points(group=package)} - set(built_in))
+    return [*built_in, *sorted({entry.name for entry in entry_points(group=package)} - set(built_in))]
 
 
-def _built_in(package: str) -> list[str]:
+@cache  # a package's modules don't change while a program runs; every store that is opened asks for them
+def _built_in(package: str) -> tuple[str, ...]:
     folder = import_module(package).__path__
-    return sorted(module.name for module in pkgutil.iter_modules(folder) if not module.name.startswith("_"))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(folder) if not module.name.startswith("_")))
 
 
 def make(package: str, name: str, **options: Any) -> Any:
