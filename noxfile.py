@@ -29,7 +29,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def figures(session: nox.Session) -> None:
-    """Check the README's figures against the run in reports/ (another processor may round a few of them otherwise)."""
+    """Check the README's figures against the run in reports/."""
     session.install(*CONSTRAINED, "pytest")
     session.run("pytest", "tests/figures", env={**SAFE, "PYTHONPATH": "evals"})
 

@@ -9,6 +9,9 @@ import pytest
 from stilltrue.report import markdown
 from stilltrue.results import Results, Row
 
+# Embeddings differ in their last bits from processor to processor, which can move one of 971 queries: 0.1 points.
+TOLERANCE = 0.2
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -23,7 +26,11 @@ def test_the_readme_shows_the_table_that_the_run_prints(run: Results) -> None:
     quoted = re.search(r"<!-- figures: .*? -->\n(.*?)\n<!-- end of figures -->", README, flags=re.DOTALL)
     assert quoted
     head, line, *rows = markdown.grid(run)
-    assert quoted[1].split("\n") == [head, line, *(row for row in rows if "| hybrid |" in row)]
+    printed = "\n".join([head, line, *(row for row in rows if "| hybrid |" in row)])
+    number = r"\d+\.\d+"
+    assert re.sub(number, "#", quoted[1]) == re.sub(number, "#", printed)
+    pairs = zip(re.findall(number, quoted[1]), re.findall(number, printed), strict=True)
+    assert [(ours, theirs) for ours, theirs in pairs if abs(float(ours) - float(theirs)) > TOLERANCE] == []
 
 
 def test_every_single_figure_in_the_readmes_text_is_the_runs(run: Results) -> None:
@@ -32,4 +39,4 @@ def test_every_single_figure_in_the_readmes_text_is_the_runs(run: Results) -> No
     for figure, metric, policy, strategy, family in figures:
         value = run.value(metric, policy=policy, strategy=strategy, family=family)
         assert value is not None
-        assert f"{100 * value:.1f}" == figure
+        assert abs(100 * value - float(figure)) <= TOLERANCE
