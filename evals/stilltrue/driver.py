@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
-from stilltrue.records import Ask, Hit, Holdings, Recalled, Step
+from stilltrue.records import Ask, BackgroundFact, Hit, Holdings, Recalled, Step
 from stilltrue.systems import (
     Consolidates,
     Exports,
     Forgets,
     KeepsFiles,
     Lists,
+    Loads,
     MemorySystem,
     Pins,
     Shares,
@@ -63,6 +64,16 @@ class Driver:
             self.responses[number] = self._missing or self._ask(step.ask, at)
             if self._observe and self._missing is None:
                 self._look_around(number)
+
+    def load(self, facts: Sequence[BackgroundFact]) -> None:
+        """Tell the system a background, at once if it can."""
+        if isinstance(self._system, Loads):
+            handles = self._system.load([(fact.text, fact.at) for fact in facts])
+            for fact, handle in zip(facts, handles, strict=True):
+                self._known(fact.id, fact.text, handle)
+        else:
+            for fact in facts:
+                self.remember(fact.id, fact.text, fact.at)
 
     def remember(self, fact: str, text: str, at: datetime, *, shared: bool = False) -> None:
         """Tell the system a fact, unless it belongs to those that it shall never hear of."""

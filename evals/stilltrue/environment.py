@@ -10,6 +10,8 @@ from stilltrue.scenarios import Suite
 
 if TYPE_CHECKING:
     from stilltrue.evaluation import Options
+    from stilltrue.studies.doses import Source
+    from stilltrue.systems.tombstore import Recorded
 
 # What figures can depend on.
 _PACKAGES = (
@@ -24,14 +26,17 @@ _PACKAGES = (
 )
 
 
-def describe(suite: Suite, options: "Options") -> dict[str, Any]:
-    """The run's record."""
+def describe(
+    suite: Suite, options: "Options", *, source: "Source | None", vectors: "Recorded | None"
+) -> dict[str, Any]:
+    """The run's record. ``embeddings`` is a digest of all vectors: where two runs agree in it, they ranked alike."""
     metrics = [plugins.make(plugins.METRICS, name) for name in plugins.names(plugins.METRICS)]
     return {
         "versions": versions(),
         "platform": f"{platform.system()} {platform.machine()}",
         "suite": suite.hash,
-        "datasets": dict(sorted(suite.hashes.items())),
+        "datasets": dict(sorted({**suite.hashes, **(source.hashes if source else {})}.items())),
+        "embeddings": vectors.digest if vectors else None,
         "metrics": {metric.name: metric.version for metric in metrics},
         "options": asdict(options),
     }

@@ -1,28 +1,50 @@
-"""One whole run: policies times strategies over the suite, the ruler's own systems, rows, queries and verdicts."""
+"""One whole run: policies times strategies over the suite and the doses, the ruler's own systems, rows and verdicts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from stilltrue import environment, gates
 from stilltrue.cache import Cache, key_of
+from stilltrue.doses import Material
 from stilltrue.records import Scenario
 from stilltrue.results import Results, Row
 from stilltrue.scenarios import Suite
-from stilltrue.studies import retrieval
+from stilltrue.studies import doses, retrieval
 from stilltrue.studies.retrieval import Contestant
 from stilltrue.systems import MemorySystem, null, oracle, tombstore
+
+Found: TypeAlias = tuple[list[Row], list[dict[str, Any]]]
+"""Rows and query records."""
+
+DOSE_POLICIES = ("tombstone", "tombstone_window", "postfilter", "demote", "append_only")
+"""The policies whose curves differ: the others remove what they retire, or ignore it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What to run. ``embedder``: a sentence-transformers model by name or path, None for the one that comes along."""
+    """What to run. ``embedder``: a sentence-transformers model by name or path, None for the one that comes along.
+
+    ``doses``: what to vary in dose-response studies, run for those of the policies that are in ``dose_policies``.
+    """
 
     policies: Sequence[str] = tombstore.POLICIES
     strategies: Sequence[str] = tombstore.STRATEGIES
+    doses: Sequence[str] = ()
+    dose_policies: Sequence[str] = DOSE_POLICIES
     k: int = 5
     seed: int = 0
     embedder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the run that is computed and kept on its own. ``keep``: not where others' code is in no key."""
+
+    key: str
+    compute: Callable[[], Found]
+    keep: bool = True
 
 
 def evaluate(
@@ -36,7 +58,7 @@ def evaluate(
 ) -> Results:
     """Run everything, in ``jobs`` processes. What is in the cache is not run again, so an interrupted run goes on.
 
-    ``started`` gets the number of contestants to come, ``advance`` is called after each. Raises UnknownPlugin,
+    ``started`` gets the number of parts to come, ``advance`` is called after each. Raises UnknownPlugin,
     ModelNotFound, ValueError for a ``k`` below 1.
     """
     if options.k < 1:
@@ -44,101 +66,128 @@ def evaluate(
     for policy in options.policies:
         tombstore.make(policy=policy, strategy="keyword").close()  # an unknown name fails now, not after minutes
     cache = cache or Cache(None)
-    vectors = _vectors(suite, options, cache)
-    contestants = list(_contestants(options, vectors))
-    results = Results(run=environment.describe(suite, options))
-    started(len(contestants))
-    for outcome in _outcomes(contestants, suite, options, jobs, cache, advance):
-        results.rows += (Row(**row) for row in outcome["rows"])
-        results.queries += outcome["queries"]
+    source = doses.source() if options.doses else None
+    vectors = _vectors(suite, source, options, cache)
+    parts = [*_retrieval_parts(suite, options, vectors), *_dose_parts(source, options, vectors)]
+    results = Results(run=environment.describe(suite, options, source=source, vectors=vectors))
+    started(len(parts))
+    for rows, queries in _all_found(parts, jobs, cache, advance):
+        results.rows += rows
+        results.queries += queries
     results.verdicts += gates.verdicts(results.rows, suite.families)
     return results
 
 
-def _vectors(suite: Suite, options: Options, cache: Cache) -> tombstore.Recorded | None:
-    """Every text of the suite, embedded, when a strategy ranks by vectors."""
-    if [name for name in options.strategies if tombstore.uses_vectors(name)]:
-        return tombstore.recorded(suite.texts(), model=options.embedder, cache=cache)
-    return None
+def _vectors(suite: Suite, source: doses.Source | None, options: Options, cache: Cache) -> tombstore.Recorded | None:
+    """Every text of the run, embedded, when a strategy ranks by vectors."""
+    if not [name for name in options.strategies if tombstore.uses_vectors(name)]:
+        return None
+    texts = suite.texts()
+    if source:
+        texts |= source.texts()
+    return tombstore.recorded(sorted(texts), model=options.embedder, cache=cache)
+
+
+# Parts
+
+
+def _retrieval_parts(suite: Suite, options: Options, vectors: tombstore.Recorded | None) -> Iterator[Part]:
+    for one in _contestants(options, vectors):
+        identity = {"families": [family.family for family in suite.families], "suite": suite.hash}
+        yield _part(one, partial(retrieval.measure, suite, one, k=options.k, seed=options.seed), options, **identity)
 
 
 def _contestants(options: Options, vectors: tombstore.Recorded | None) -> Iterator[Contestant]:
     for strategy in options.strategies:
-        embedder = vectors if tombstore.uses_vectors(strategy) else None
         for policy in options.policies:
-            yield Contestant(
-                system="tombstore",
-                policy=policy,
-                strategy=strategy,
-                embedder=embedder.name if embedder else "",
-                open=_ignoring_the_scenario(_opener(policy, strategy, embedder)),
-            )
+            yield _reference(policy, strategy, vectors)
     yield Contestant(system="oracle", open=lambda scenario: oracle.make(scenario=scenario))
     yield Contestant(system="null", open=_ignoring_the_scenario(null.make))
 
 
-def _opener(policy: str, strategy: str, embedder: tombstore.Recorded | None) -> Callable[[], MemorySystem]:
-    return lambda: tombstore.make(policy=policy, strategy=strategy, embedder=embedder)
+def _dose_parts(source: doses.Source | None, options: Options, vectors: tombstore.Recorded | None) -> Iterator[Part]:
+    if source is None:
+        return
+    similarity = vectors.similarity if vectors else None
+    material = Material(world=source.world, backgrounds=source.backgrounds, k=options.k, similarity=similarity)
+    for strategy in options.strategies:
+        for policy in (name for name in options.policies if name in options.dose_policies):
+            compute = partial(
+                doses.measure,
+                options.doses,
+                material,
+                partial(_reference, policy, strategy, vectors),
+                has_window=tombstore.uses_vectors(strategy),
+                seed=options.seed,
+            )
+            contestant = _reference(policy, strategy, vectors)
+            yield _part(contestant, compute, options, doses=options.doses, source=source.hashes)
+
+
+def _reference(
+    policy: str, strategy: str, vectors: tombstore.Recorded | None, window_per_k: int | None = None
+) -> Contestant:
+    """The reference store under a policy and a strategy."""
+    embedder = vectors if tombstore.uses_vectors(strategy) else None
+    make = partial(tombstore.make, policy=policy, strategy=strategy, embedder=embedder, window_per_k=window_per_k)
+    return Contestant(
+        system="tombstore",
+        policy=policy,
+        strategy=strategy,
+        embedder=embedder.name if embedder else "",
+        open=_ignoring_the_scenario(make),
+    )
 
 
 def _ignoring_the_scenario(make: Callable[[], MemorySystem]) -> Callable[[Scenario], MemorySystem]:
     return lambda _scenario: make()
 
 
-def _outcomes(
-    contestants: Sequence[Contestant],
-    suite: Suite,
-    options: Options,
-    jobs: int,
-    cache: Cache,
-    advance: Callable[[], None],
-) -> Iterator[dict[str, Any]]:
-    """Each contestant's outcome, in order."""
-    keys = [_key(contestant, suite, options) for contestant in contestants]
-    found = {key: cache.outcome(key) for key in keys}
-    for outcome in found.values():
-        if outcome is not None:
-            advance()
-    pending = [(key, one) for key, one in zip(keys, contestants, strict=True) if found[key] is None]
-    for key, outcome in _computed(pending, suite, options, jobs):
-        found[key] = outcome
-        if ":" not in f"{outcome['rows'][0]['policy']}{outcome['rows'][0]['strategy']}":  # others' code is in no key
-            cache.keep(key, outcome)
-        advance()
-    for key in keys:
-        outcome = found[key]
-        if outcome is not None:
-            yield outcome
-
-
-def _computed(
-    pending: Sequence[tuple[str, Contestant]], suite: Suite, options: Options, jobs: int
-) -> Iterable[tuple[str, dict[str, Any]]]:
-    if jobs == 1 or len(pending) < 2:
-        return (_outcome(key, one, suite, options.k, options.seed) for key, one in pending)
-    import joblib  # pyright: ignore[reportMissingTypeStubs] - untyped
-
-    delayed: Any = joblib.delayed(_outcome)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
-    run: Any = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-    return run(delayed(key, one, suite, options.k, options.seed) for key, one in pending)
-
-
-def _outcome(key: str, contestant: Contestant, suite: Suite, k: int, seed: int) -> tuple[str, dict[str, Any]]:
-    metrics = retrieval.all_metrics()
-    collected = retrieval.answered(suite, contestant, k=k)
-    rows = [asdict(row) for row in retrieval.rows(contestant, collected, metrics, seed=seed)]
-    return key, {"rows": rows, "queries": list(retrieval.query_records(contestant, collected, metrics))}
-
-
-def _key(contestant: Contestant, suite: Suite, options: Options) -> str:
-    return key_of(
+def _part(contestant: Contestant, compute: Callable[[], Found], options: Options, **identity: Any) -> Part:
+    key = key_of(
         system=contestant.system,
         policy=contestant.policy,
         strategy=contestant.strategy,
         embedder=contestant.embedder,
-        suite=suite.hash,
-        families=[family.family for family in suite.families],
         k=options.k,
         seed=options.seed,
         versions=environment.versions(),
+        **identity,
     )
+    return Part(key, compute, keep=":" not in contestant.policy + contestant.strategy)
+
+
+# Computing
+
+
+def _all_found(parts: Sequence[Part], jobs: int, cache: Cache, advance: Callable[[], None]) -> Iterator[Found]:
+    """What each part found, in order."""
+    found = {part.key: cache.outcome(part.key) for part in parts}
+    for outcome in found.values():
+        if outcome is not None:
+            advance()
+    pending = {part.key: part for part in parts if found[part.key] is None}
+    for key, (rows, queries) in _computed(list(pending.values()), jobs):
+        # As it comes back from the cache, so that a run is the same with and without.
+        outcome = {"rows": [asdict(row) for row in rows], "queries": queries}
+        found[key] = outcome
+        if pending[key].keep:
+            cache.keep(key, outcome)
+        advance()
+    for part in parts:
+        if outcome := found[part.key]:
+            yield [Row(**row) for row in outcome["rows"]], outcome["queries"]
+
+
+def _computed(pending: Sequence[Part], jobs: int) -> Iterable[tuple[str, Found]]:
+    if jobs == 1 or len(pending) < 2:
+        return map(_compute, pending)
+    import joblib  # pyright: ignore[reportMissingTypeStubs] - untyped
+
+    delayed: Any = joblib.delayed(_compute)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+    run: Any = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
+    return run(delayed(part) for part in pending)
+
+
+def _compute(part: Part) -> tuple[str, Found]:
+    return part.key, part.compute()

@@ -2,7 +2,8 @@
 
 from tombstore.plugins import UnknownPlugin, make, names, summaries
 
+DOSES = "stilltrue.doses"
 METRICS = "stilltrue.metrics"
 SYSTEMS = "stilltrue.systems"
 
-__all__ = ["METRICS", "SYSTEMS", "UnknownPlugin", "make", "names", "summaries"]
+__all__ = ["DOSES", "METRICS", "SYSTEMS", "UnknownPlugin", "make", "names", "summaries"]

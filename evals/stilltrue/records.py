@@ -158,14 +158,31 @@ class Scenario(_Record):
 Failure = Literal["leak", "shrink", "displacement"]
 
 
+class Generated(_Record):
+    """How a family was generated: with the same vocabulary, the same arguments give the same scenarios."""
+
+    kind: Text
+    facts: Annotated[int, Field(ge=1)]
+    per_store: Annotated[int, Field(ge=1)]
+    seed: Annotated[int, Field(ge=0)]
+    vocabulary: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
 class Family(_Record):
-    """Scenarios that answer one question. ``reveals`` names the failures that its controls must show (METRICS.md)."""
+    """Scenarios that answer one question. ``reveals`` names the failures that its controls must show (METRICS.md).
+
+    ``seen_in``: public reports of the failure. ``languages`` (ISO 639-1) and ``weaknesses`` stand on the family's card.
+    ``generated``: templated volume, whose figures are kept apart from those of hand-written families.
+    """
 
     family: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
     question: Text
     corrections: Literal["explicit", "implied"] = "explicit"
     reveals: Annotated[tuple[Failure, ...], Field(min_length=1)] = ("leak",)
     seen_in: tuple[str, ...] = ()
+    languages: Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z]{2}$")], ...], Field(min_length=1)] = ("en",)
+    weaknesses: str = ""
+    generated: Generated | None = None
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
 
 
@@ -183,6 +200,25 @@ class Background(_Record):
     background: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
     description: Text
     facts: Annotated[tuple[BackgroundFact, ...], Field(min_length=1)]
+
+
+class Probe(_Record):
+    """One attribute of a dose world: what is true now, the outdated statements about it, and queries for it."""
+
+    id: FactId
+    current: Text
+    stale: Annotated[tuple[Text, ...], Field(min_length=1)]
+    queries: Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
+class DoseWorld(_Record):
+    """One coherent world for dose-response studies: probes, and the hand-written backgrounds that go with them."""
+
+    world: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
+    description: Text
+    related: Text
+    unrelated: Text
+    probes: Annotated[tuple[Probe, ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +261,7 @@ class Question:
     surviving: frozenset[str] = frozenset()
     traceable: frozenset[str] = frozenset()
     steps_since: Mapping[str, int] = field(default_factory=dict[str, int])
+    generated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

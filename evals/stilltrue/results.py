@@ -5,13 +5,25 @@ from typing import Any, Literal
 
 SCHEMA = 1
 ALL_FAMILIES = "*"
+"""The family of figures over all hand-written families."""
+
+ALL_GENERATED = "* generated"
+"""The family of figures over all generated families, which are never mixed with hand-written ones."""
+
+TOTALS = (ALL_FAMILIES, ALL_GENERATED)
+
+RETRIEVAL = "retrieval"
+"""The study over the scenario suite; every other study is a dose-response."""
 
 Outcome = Literal["pass", "fail", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One figure. ``value``, ``low`` and ``high`` are None when no query could be scored (``n`` is 0)."""
+    """One figure. ``value``, ``low`` and ``high`` are None when no query could be scored (``n`` is 0).
+
+    ``dose``: where on a dose-response curve it stands, None outside of those studies.
+    """
 
     study: str
     system: str
@@ -24,6 +36,7 @@ class Row:
     low: float | None
     high: float | None
     n: int
+    dose: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,21 @@ def answers(suite: Suite, open_system: OpenSystem, *, k: int) -> Iterator[Answer
 
 
 def scenario_answers(
-    family: Family, scenario: Scenario, background: Background | None, open_system: OpenSystem, *, k: int
+    family: Family,
+    scenario: Scenario,
+    background: Background | None,
+    open_system: OpenSystem,
+    *,
+    k: int,
+    observe: bool = True,
 ) -> list[Answer]:
-    """Answers to one scenario's questions, each with its counterfactual."""
+    """Answers to one scenario's questions, each with its counterfactual.
+
+    With ``observe`` the lifecycle is looked at too: what the system lists and keeps in files at each question, and
+    whether what it doesn't return is within reach at all.
+    """
     asked = list(questions(family, scenario))
-    told = _drive(scenario, background, open_system(scenario), k, observe=True)
+    told = _drive(scenario, background, open_system(scenario), k, observe=observe)
     # R' needs the store built without T, which grows from question to question: one more drive for each distinct T.
     last = {question.retired: question.number for question in asked}
     clean = {
@@ -38,7 +48,7 @@ def scenario_answers(
         if retired
     }
     deep = told
-    if any(_is_off_target(question, told) for question in asked):
+    if observe and any(_is_off_target(question, told) for question in asked):
         deep = _drive(scenario, background, open_system(scenario), EVERYTHING)
     cleared: set[str] = set()
     return [_answer(question, k, told, clean.get(question.retired, told), deep, cleared) for question in asked]
@@ -91,8 +101,7 @@ def _drive(
     """Let the scenario happen to the system, without the facts ``without``, to its end or ``until`` a question."""
     driver = Driver(system, k, without, observe=observe)
     try:
-        for fact in background.facts if background else ():
-            driver.remember(fact.id, fact.text, fact.at)
+        driver.load(background.facts if background else ())
         for at, step in timeline(scenario):
             driver.take(step, at)
             if len(driver.responses) == until:

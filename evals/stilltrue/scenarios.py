@@ -1,41 +1,35 @@
 """Loads scenario files and backgrounds and checks them; every complaint names file, line and what to do."""
 
 import hashlib
-import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePath
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import NamedTuple
 
-import yaml
-from pydantic import BaseModel, ValidationError
-from yaml.reader import ReaderError
-
-from stilltrue import records
+from stilltrue import generator
+from stilltrue.documents import Document, InvalidData, Place, did_you_mean, load
 from stilltrue.records import Background, Family
 from stilltrue.truth import background_problems, problems_of
+from stilltrue.vocabulary import vocabulary
 
-Place: TypeAlias = tuple[str | int, ...]
-Model = TypeVar("Model", bound=BaseModel)
 
-# libyaml's loader where PyYAML was built with it: the same safe constructor, ten times as fast.
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# Instants stay texts: records reads them, and then a wrong one is complained about with its line.
-_RESOLVERS = {
-    first: [(tag, form) for tag, form in rules if not tag.endswith(":timestamp")]
-    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+class InvalidScenario(InvalidData):
+    """One or more scenario files are wrong."""
+
+
+class _Generated(NamedTuple):
+    facts: int
+    related: bool
+
+
+GENERATED = {
+    f"{'related' if related else 'unrelated'}_{facts}": _Generated(facts, related)
+    for related in (False, True)
+    for facts in (500, 5000)
 }
-
-
-class InvalidScenario(ValueError):
-    """One or more scenario files are wrong; ``problems`` has a line for each complaint."""
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
+"""Backgrounds that no file holds: they are made from the generator's vocabulary when a scenario names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +47,10 @@ class Suite:
 
     def texts(self) -> set[str]:
         """Every text that a system may be told or asked."""
-        found = {fact.text for background in self.backgrounds.values() for fact in background.facts}
-        for step in (step for family in self.families for scenario in family.scenarios for step in scenario.steps):
+        scenarios = [scenario for family in self.families for scenario in family.scenarios]
+        named = {scenario.background for scenario in scenarios if scenario.background}
+        found = {fact.text for name in named for fact in self.backgrounds[name].facts}
+        for step in (step for scenario in scenarios for step in scenario.steps):
             found |= {told.text for told in (step.remember, step.update) if told}
             found |= {put.query for put in (step.ask, step.read) if put}
         return found
@@ -80,14 +76,13 @@ def load_suite(folder: Path | None = None, *, only: Sequence[str] = ()) -> Suite
     hashes: dict[str, str] = {}
     backgrounds: dict[str, Background] = {}
     for place in (shipped, root) if folder is not None else (root,):
-        for document, background in _load(place, "backgrounds", Background, problems, hashes):
-            problems += (document.complaint(*one) for one in _background_problems(document, background))
-            backgrounds[background.background] = background
+        backgrounds.update(_backgrounds(place, problems, hashes))
     families: dict[str, Family] = {}
     seen: dict[str, str] = {}
-    for document, family in _load(root, "scenarios", Family, problems, hashes):
+    for document, family in load(root, "scenarios", Family, problems, hashes):
         problems += (document.complaint(*one) for one in _family_problems(document, family, backgrounds, seen))
         families[family.family] = family
+    hashes |= _generated_hashes(backgrounds)
     if problems:
         raise InvalidScenario(problems)
     if not families:
@@ -95,28 +90,56 @@ def load_suite(folder: Path | None = None, *, only: Sequence[str] = ()) -> Suite
     return Suite(_kept(families, only), backgrounds, hashes)
 
 
+def known_backgrounds(names: Iterable[str]) -> tuple[dict[str, Background], dict[str, str]]:
+    """The backgrounds of those names, hand-written or generated, and digests by file. Raises InvalidScenario."""
+    problems: list[str] = []
+    hashes: dict[str, str] = {}
+    bodies = dict(_backgrounds(files("stilltrue_data"), problems, hashes))
+    if problems:
+        raise InvalidScenario(problems)
+    found = {name: body for name in names if (body := _body(name, bodies))}
+    return found, hashes | _generated_hashes(found)
+
+
+def _backgrounds(place: Traversable, problems: list[str], hashes: dict[str, str]) -> Iterator[tuple[str, Background]]:
+    for document, background in load(place, "backgrounds", Background, problems, hashes):
+        problems += (document.complaint(*one) for one in _background_problems(document, background))
+        yield background.background, background
+
+
+def _generated_hashes(bodies: Iterable[str]) -> dict[str, str]:
+    return {} if GENERATED.keys().isdisjoint(bodies) else {"generator/vocabulary.yaml": vocabulary()[1]}
+
+
+def _body(name: str | None, bodies: dict[str, Background]) -> Background | None:
+    """The background of that name; a generated one joins the others when it is first named."""
+    if name in GENERATED and name not in bodies:
+        bodies[name] = generator.background(name, GENERATED[name].facts, related=GENERATED[name].related)
+    return bodies.get(name) if name else None
+
+
 def _kept(families: Mapping[str, Family], only: Sequence[str]) -> tuple[Family, ...]:
     for name in only:
         if name not in families:
             raise InvalidScenario(
-                [f"unknown family {name!r}{_did_you_mean(name, families)}; known: {', '.join(families)}"]
+                [f"unknown family {name!r}{did_you_mean(name, families)}; known: {', '.join(families)}"]
             )
     return tuple(family for name, family in families.items() if not only or name in only)
 
 
-def _background_problems(document: "_Document", background: Background) -> Iterator[tuple[Place, str]]:
+def _background_problems(document: Document, background: Background) -> Iterator[tuple[Place, str]]:
     yield from _misnamed(document, "background", background.background)
     yield from background_problems(background)
 
 
-def _misnamed(document: "_Document", kind: str, name: str) -> Iterator[tuple[Place, str]]:
+def _misnamed(document: Document, kind: str, name: str) -> Iterator[tuple[Place, str]]:
     stem = PurePath(document.name).stem
     if name != stem:
         yield (kind,), f"the {kind} is called {name!r}, its file {stem!r}: give both the same name"
 
 
 def _family_problems(
-    document: "_Document", family: Family, backgrounds: Mapping[str, Background], seen: dict[str, str]
+    document: Document, family: Family, backgrounds: dict[str, Background], seen: dict[str, str]
 ) -> Iterator[tuple[Place, str]]:
     yield from _misnamed(document, "family", family.family)
     for number, scenario in enumerate(family.scenarios):
@@ -124,155 +147,9 @@ def _family_problems(
         if scenario.id in seen:
             yield (*place, "id"), f"duplicate id: scenario {scenario.id!r} is also in {seen[scenario.id]}"
         seen[scenario.id] = document.name
-        background = backgrounds.get(scenario.background) if scenario.background else None
+        background = _body(scenario.background, backgrounds)
         if scenario.background and background is None:
-            known = ", ".join(backgrounds) or "none"
+            known = ", ".join([*backgrounds, *GENERATED])
             yield (*place, "background"), f"unknown background {scenario.background!r}; known: {known}"
         for inner, text in problems_of(scenario, background, implied=family.corrections == "implied"):
             yield (*place, *inner), f"scenario {scenario.id}: {text}"
-
-
-# Files and lines
-
-
-@dataclass(frozen=True)
-class _Document:
-    """A YAML file as parsed nodes, which know their lines."""
-
-    name: str
-    node: yaml.Node | None
-
-    def line(self, place: Place) -> int:
-        """The line of the deepest part of the place that is there."""
-        node = self.node
-        line = node.start_mark.line + 1 if node else 1
-        for step in place:
-            child = _child(node, step)
-            if child is None:
-                break
-            node = child
-            line = node.start_mark.line + 1
-        return line
-
-    def complaint(self, place: Place, text: str) -> str:
-        return f"{self.name}:{self.line(place)}: {text}"
-
-
-def _child(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
-    if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if key.value == step), None)
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step]
-    return None
-
-
-def _load(
-    root: Traversable, folder: str, model: type[Model], problems: list[str], hashes: dict[str, str]
-) -> Iterator[tuple[_Document, Model]]:
-    """The valid files of a folder as models; complaints about the others go to ``problems``."""
-    for file in _yaml_files(root, folder):
-        raw = file.read_bytes()
-        hashes[f"{folder}/{file.name}"] = hashlib.sha256(raw).hexdigest()
-        found, document, value = _parse(str(file) if isinstance(file, Path) else file.name, raw)
-        problems += found
-        if found:
-            continue
-        try:
-            yield document, model.model_validate(value)
-        except ValidationError as error:
-            problems += (
-                document.complaint(one["loc"], _explained(cast("Any", one)))
-                for one in error.errors()
-                if not (one["type"] == "too_short" and one["input"])  # only follows from a complaint about an item
-            )
-
-
-def _yaml_files(root: Traversable, folder: str) -> list[Traversable]:
-    """``root/folder/*.yaml``; for scenarios also a folder of YAML files, or a single one."""
-    if root.is_file():
-        return [root] if folder == "scenarios" else []
-    inner = root.joinpath(folder)
-    if not inner.is_dir():
-        if folder != "scenarios":
-            return []
-        inner = root
-    return sorted((f for f in inner.iterdir() if f.name.endswith((".yaml", ".yml"))), key=lambda f: f.name)
-
-
-def _parse(name: str, raw: bytes) -> tuple[list[str], _Document, Any]:
-    empty = _Document(name, None)
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        return [f"{name}:{line}: not UTF-8 text ({error.reason} at byte {error.start})"], empty, None
-    try:
-        loader: Any = _Loader(text)
-        loader.yaml_implicit_resolvers = _RESOLVERS
-        node = loader.get_single_node()
-        if node is None:
-            return [f"{name}:1: the file is empty"], empty, None
-        document = _Document(name, node)
-        return list(_duplicate_keys(name, node)), document, loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        what = ", ".join(part for part in (error.context, error.problem) if part)
-        return [f"{name}:{mark.line + 1 if mark else 1}: malformed YAML: {what}"], empty, None
-    except ReaderError as error:
-        line = raw.count(b"\n", 0, error.position) + 1
-        return [f"{name}:{line}: malformed YAML: {error.reason} (#x{error.character:04x})"], empty, None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        return [f"{name}:1: malformed YAML: {error}"], empty, None
-
-
-def _duplicate_keys(name: str, node: yaml.Node) -> Iterator[str]:
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in node.value:
-            if str(key.value) in seen:
-                yield f"{name}:{key.start_mark.line + 1}: the key {key.value!r} is given twice"
-            seen.add(str(key.value))
-            yield from _duplicate_keys(name, value)
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from _duplicate_keys(name, item)
-
-
-def _explained(error: Mapping[str, Any]) -> str:
-    """Pydantic's complaint in the words of the file."""
-    key = next((part for part in reversed(error["loc"]) if isinstance(part, str)), "the file")
-    got = reprlib.repr(error["input"])
-    match error["type"]:
-        case "extra_forbidden":
-            return f"unknown key {key!r}{_did_you_mean(key, _KEYS)}"
-        case "missing":
-            return f"the key {key!r} is missing"
-        case "too_short":
-            return f"{key}: the list is empty"
-        case "string_pattern_mismatch" if error["ctx"]["pattern"] == records.NOT_BLANK:
-            return f"{key}: the text is blank"
-        case "string_pattern_mismatch":
-            return f"{key}: {got} is not of the form {error['ctx']['pattern']}"
-        case "value_error":
-            return f"{key}: {error['ctx']['error']}"
-        case kind if kind in _EXPECTED:
-            return f"{key}: expected {_EXPECTED[kind]}, got {got}"
-        case _:
-            return f"{key}: {error['msg']}, got {got}"
-
-
-_EXPECTED = {"string_type": "a text (put it in quotes)", "tuple_type": "a list", "model_type": "keys with values"}
-
-_KEYS = sorted(
-    {
-        name
-        for model in vars(records).values()
-        if isinstance(model, type) and issubclass(model, BaseModel)
-        for name in model.model_fields
-    }
-)
-
-
-def _did_you_mean(name: str, known: Any) -> str:
-    close = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -122,6 +122,7 @@ def questions(family: Family, scenario: Scenario) -> Iterator[Question]:
                 surviving=frozenset(world.live) - frozenset(step.ask.implied),
                 traceable=world.traceable(),
                 steps_since={fact: world.step - since for fact, since in world.retired_at_step.items()},
+                generated=family.generated is not None,
             )
 
 

@@ -30,17 +30,18 @@ class Ranking:
 
     def rank(self, signal: str, row: int) -> int:
         """The row's rank in a signal, 1 is best; 0 when the signal doesn't rank it or wasn't asked."""
-        return int(self._value(signal, row, "ranks"))
+        return self.placed(signal, row)[0]
 
     def score(self, signal: str, row: int) -> float:
         """The row's score in a signal, 0 when it has none."""
-        return float(self._value(signal, row, "scores"))
+        return self.placed(signal, row)[1]
 
-    def _value(self, signal: str, row: int, column: str) -> float:
+    def placed(self, signal: str, row: int) -> tuple[int, float]:
+        """The row's rank and score in a signal."""
         if (one := self.signals.get(signal)) is None:
-            return 0
-        at = np.flatnonzero(one.rows == row)
-        return getattr(one, column)[at[0]] if len(at) else 0
+            return 0, 0.0
+        at = (one.rows == row).nonzero()[0]
+        return (int(one.ranks[at[0]]), float(one.scores[at[0]])) if len(at) else (0, 0.0)
 
 
 def rank(index: AgentIndex, query: Query, strategy: Strategy, policy: Policy) -> Ranking:
@@ -91,10 +92,11 @@ class Receipt:
 
 def receipt(ranking: Ranking, row: int, fact: Fact, now: Instant, supersedes: list[str]) -> Receipt:
     """The receipt of one returned row. Age is in days since creation, two decimals."""
+    placed = {name: ranking.placed(name, row) for name in ranking.signals}
     return Receipt(
         fact=fact,
-        ranks={name: ranking.rank(name, row) for name in ranking.signals},
-        scores={name: ranking.score(name, row) for name in ranking.signals},
+        ranks={name: rank for name, (rank, _) in placed.items()},
+        scores={name: score for name, (_, score) in placed.items()},
         fused=float(ranking.fused[np.flatnonzero(ranking.rows == row)[0]]),
         age_days=round((now - fact.created_at) / (24 * HOUR), 2),
         supersedes=tuple(supersedes),

@@ -7,12 +7,10 @@ from typing import Any
 from stilltrue import plugins
 from stilltrue.metrics import Metric, Score, directly_displaced, displaced_facts
 from stilltrue.records import Answer
-from stilltrue.results import ALL_FAMILIES, Row
+from stilltrue.results import ALL_FAMILIES, ALL_GENERATED, RETRIEVAL, Row
 from stilltrue.run import OpenSystem, answers
 from stilltrue.scenarios import Suite
 from stilltrue.stats import estimate
-
-STUDY = "retrieval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,18 +29,26 @@ def all_metrics() -> list[Metric]:
     return [plugins.make(plugins.METRICS, name) for name in plugins.names(plugins.METRICS)]
 
 
+def measure(suite: Suite, contestant: Contestant, *, k: int, seed: int) -> tuple[list[Row], list[dict[str, Any]]]:
+    """Rows and query records of one contestant over the suite."""
+    metrics = all_metrics()
+    collected = answered(suite, contestant, k=k)
+    return rows(contestant, collected, metrics, seed=seed), list(query_records(contestant, collected, metrics))
+
+
 def answered(suite: Suite, contestant: Contestant, *, k: int) -> list[Answer]:
     """The contestant's answers to the whole suite."""
     return list(answers(suite, contestant.open, k=k))
 
 
 def rows(contestant: Contestant, collected: Sequence[Answer], metrics: Sequence[Metric], *, seed: int) -> list[Row]:
-    """One row per metric and family, and one over all families."""
-    families = [ALL_FAMILIES, *dict.fromkeys(answer.question.family for answer in collected)]
+    """One row per metric and family, one over all hand-written families, and one over all generated ones."""
+    groups: dict[str, list[Answer]] = {ALL_FAMILIES: [], ALL_GENERATED: []}
+    for answer in collected:
+        groups[ALL_GENERATED if answer.question.generated else ALL_FAMILIES].append(answer)
+        groups.setdefault(answer.question.family, []).append(answer)
     return [
-        _row(contestant, family, metric, [a for a in collected if family in (ALL_FAMILIES, a.question.family)], seed)
-        for family in families
-        for metric in metrics
+        _row(contestant, family, metric, among, seed) for family, among in groups.items() if among for metric in metrics
     ]
 
 
@@ -50,7 +56,7 @@ def _row(contestant: Contestant, family: str, metric: Metric, among: Sequence[An
     scored = [(score, one.question.scenario) for one in among if (score := scored_by(metric, one)) is not None]
     found = estimate(metric.kind, [score for score, _ in scored], [scenario for _, scenario in scored], seed=seed)
     return Row(
-        study=STUDY,
+        study=RETRIEVAL,
         system=contestant.system,
         policy=contestant.policy,
         strategy=contestant.strategy,
@@ -73,7 +79,7 @@ def query_records(
     for answer in collected:
         question = answer.question
         yield {
-            "study": STUDY,
+            "study": RETRIEVAL,
             "system": contestant.system,
             "policy": contestant.policy,
             "strategy": contestant.strategy,

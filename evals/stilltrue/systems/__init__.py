@@ -24,6 +24,15 @@ class MemorySystem(Protocol):
 
 
 @runtime_checkable
+class Loads(Protocol):
+    """Systems that take over many facts at once, faster than one by one and to the same effect."""
+
+    def load(self, facts: Sequence[tuple[str, datetime]]) -> Sequence[str | None]:
+        """Store facts, given as text and instant in order of time. Returns a handle for each, if it has them."""
+        ...
+
+
+@runtime_checkable
 class Updates(Protocol):
     """Systems that can correct a fact."""
 

@@ -1,7 +1,10 @@
 """The reference store, under any of its retirement policies and recall strategies."""
 
+import hashlib
+from array import array
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +15,10 @@ import tombstore
 from stilltrue import plugins
 from stilltrue.cache import Cache, Vectors
 from stilltrue.records import Listed, Recalled
+from tombstore.clock import ZERO_TIME
+from tombstore.ids import IdSource
+from tombstore.signals import vector
+from tombstore.strategies import Strategy
 
 POLICIES = (
     "tombstone",
@@ -38,11 +45,23 @@ class Recorded:
 
     def __init__(self, name: str, vectors: Vectors) -> None:
         self.name = name
-        self._vectors = vectors
+        # One matrix, which processes can share, instead of thousands of small arrays.
+        self._places = {text: place for place, text in enumerate(vectors)}
+        self._matrix = np.stack(list(vectors.values()))
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of shape (texts, dimension). Raises KeyError for a text that was not embedded beforehand."""
-        return np.stack([self._vectors[text] for text in texts])
+        return self._matrix[[self._places[text] for text in texts]]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all texts and vectors."""
+        return hashlib.sha256("\0".join(self._places).encode() + self._matrix.tobytes()).hexdigest()
+
+    def similarity(self, one: str, other: str) -> float:
+        """The cosine of two texts."""
+        a, b = self([one, other]).astype(np.float64)
+        return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
 def recorded(texts: Iterable[str], *, model: str | None, cache: Cache) -> Recorded:
@@ -54,14 +73,30 @@ def recorded(texts: Iterable[str], *, model: str | None, cache: Cache) -> Record
 
 
 def make(
-    *, policy: str = "tombstone", strategy: str = "hybrid", embedder: tombstore.Embedder | None = None
+    *,
+    policy: str = "tombstone",
+    strategy: str = "hybrid",
+    embedder: tombstore.Embedder | None = None,
+    window_per_k: int | None = None,
 ) -> "TombstoreSystem":
-    """A fresh store in memory. Without an embedder the vector signal ranks nobody."""
-    clock = tombstore.ManualClock(0)
+    """A fresh store in memory. Without an embedder the vector signal ranks nobody.
+
+    ``window_per_k``: another candidate window for the vector signal than the strategy's own.
+    """
+    clock, ids = tombstore.ManualClock(0), tombstore.ulids(seed=0)
     store = tombstore.MemoryStore(
-        clock=clock, ids=tombstore.ulids(seed=0), policy=policy, strategy=strategy, embedder=embedder
+        clock=clock,
+        ids=ids,
+        policy=policy,
+        strategy=_widened(strategy, window_per_k) if window_per_k else strategy,
+        embedder=embedder,
     )
-    return TombstoreSystem(store, clock)
+    return TombstoreSystem(store, clock, ids, embedder)
+
+
+def _widened(strategy: str, window_per_k: int) -> Strategy:
+    one: Strategy = plugins.make("tombstore.strategies", strategy)
+    return replace(one, signals={**one.signals, "vector": vector.make(window_per_k=window_per_k)})
 
 
 def uses_vectors(strategy: str) -> bool:
@@ -72,9 +107,16 @@ def uses_vectors(strategy: str) -> bool:
 class TombstoreSystem:
     """Drives a MemoryStore through the harness's protocol, as one agent or as the shared namespace."""
 
-    def __init__(self, store: tombstore.MemoryStore, clock: tombstore.ManualClock, namespace: str = _AGENT) -> None:
+    def __init__(
+        self,
+        store: tombstore.MemoryStore,
+        clock: tombstore.ManualClock,
+        ids: IdSource,
+        embedder: tombstore.Embedder | None,
+        namespace: str = _AGENT,
+    ) -> None:
         self.store = store
-        self._clock = clock
+        self._clock, self._ids, self._embedder = clock, ids, embedder
         self._namespace = namespace
         self._shares = False
 
@@ -82,12 +124,34 @@ class TombstoreSystem:
     def shared(self) -> "TombstoreSystem":
         """The shared namespace of the same store. From now on recall covers both."""
         self._shares = True
-        return TombstoreSystem(self.store, self._clock, tombstore.SHARED)
+        return TombstoreSystem(self.store, self._clock, self._ids, self._embedder, tombstore.SHARED)
 
     def remember(self, *, text: str, at: datetime) -> str:
         """Put."""
         self._at(at)
         return self.store.put(self._namespace, text).id
+
+    def load(self, facts: Sequence[tuple[str, datetime]]) -> list[str]:
+        """Import the facts as records that a put at their instant would have made."""
+        vectors = self._embedder([text for text, _ in facts]) if self._embedder and facts else [None] * len(facts)
+        records = [
+            self._record(text, _nanoseconds(at), vector) for (text, at), vector in zip(facts, vectors, strict=True)
+        ]
+        if facts:
+            self._at(facts[-1][1])
+        self.store.import_facts(records)
+        return [record.id for record in records]
+
+    def _record(self, text: str, now: int, vector: NDArray[np.float32] | None) -> tombstore.Fact:
+        return tombstore.Fact(
+            id=self._ids(now),
+            agent_id=self._namespace,
+            text=text,
+            created_at=now,
+            accessed_at=now,
+            embedding=None if vector is None else array("f", vector.tobytes()),
+            pinned_at=ZERO_TIME,
+        )
 
     def recall(self, *, query: str, k: int, at: datetime) -> list[Recalled]:
         """Recall with receipts, whose fused score is the score; over both namespaces without scores."""

@@ -1,0 +1,12 @@
+"""How many unrelated live facts compete for the result?"""
+
+from stilltrue.doses import Dose, Material, background_levels
+
+
+def make(material: Material) -> Dose:
+    """None, the fifty hand-written ones, and 500 and 5,000 generated ones."""
+    return Dose(
+        name="background_unrelated",
+        axis="unrelated live facts in the store",
+        levels=background_levels(material, "background_unrelated", material.world.unrelated, "unrelated"),
+    )
