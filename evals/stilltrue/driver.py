@@ -35,11 +35,14 @@ class Driver:
     """One system living through one scenario. Responses, holdings and residue are kept by the question's number.
 
     The facts ``without`` are never told to the system: a correction of one of them is told as a plain new fact.
-    Holdings and residue are looked at when asked to ``observe``.
+    The records of the facts ``kept`` are kept as they were before their retirement, for a late write of them. Holdings
+    and residue are looked at when asked to ``observe``.
     """
 
-    def __init__(self, system: MemorySystem, k: int, without: frozenset[str], *, observe: bool) -> None:
-        self._system, self._k, self._without, self._observe = system, k, without, observe
+    def __init__(
+        self, system: MemorySystem, k: int, *, without: frozenset[str], kept: frozenset[str], observe: bool
+    ) -> None:
+        self._system, self._k, self._without, self._kept, self._observe = system, k, without, kept, observe
         self._world = World()
         self._by_handle: dict[str, str] = {}
         self._by_text: dict[str, list[str]] = {}
@@ -130,9 +133,9 @@ class Driver:
         self._known(fact, text, place.update(target=self._world.texts[target], text=text, at=at))
 
     def _keep_records(self, fact: str) -> None:
-        """Remember the record as it is before its retirement, for a late write of it."""
+        """Keep the record as it is before its retirement, if a late write of it will come."""
         if isinstance(self._system, WritesBack):
-            for copy in self._world.copies(fact):
+            for copy in self._world.copies(fact) & self._kept:
                 self._records[copy] = self._system.snapshot(target=self._world.texts[copy])
 
     def _place(self, shared: bool) -> MemorySystem:

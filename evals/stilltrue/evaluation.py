@@ -67,7 +67,7 @@ def evaluate(
         tombstore.make(policy=policy, strategy="keyword").close()  # an unknown name fails now, not after minutes
     cache = cache or Cache(None)
     source = doses.source() if options.doses else None
-    vectors = _vectors(suite, source, options, cache)
+    vectors = _vectors(suite, source, options, cache, jobs)
     parts = [*_retrieval_parts(suite, options, vectors), *_dose_parts(source, options, vectors)]
     results = Results(run=environment.describe(suite, options, source=source, vectors=vectors))
     started(len(parts))
@@ -78,14 +78,16 @@ def evaluate(
     return results
 
 
-def _vectors(suite: Suite, source: doses.Source | None, options: Options, cache: Cache) -> tombstore.Recorded | None:
+def _vectors(
+    suite: Suite, source: doses.Source | None, options: Options, cache: Cache, jobs: int
+) -> tombstore.Recorded | None:
     """Every text of the run, embedded, when a strategy ranks by vectors."""
     if not [name for name in options.strategies if tombstore.uses_vectors(name)]:
         return None
     texts = suite.texts()
     if source:
         texts |= source.texts()
-    return tombstore.recorded(sorted(texts), model=options.embedder, cache=cache)
+    return tombstore.recorded(sorted(texts), model=options.embedder, cache=cache, jobs=jobs)
 
 
 # Parts

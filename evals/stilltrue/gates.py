@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stilltrue.records import Failure, Family
-from stilltrue.results import ALL_FAMILIES, Outcome, Row, Verdict
+from stilltrue.results import RETRIEVAL, TOTALS, Outcome, Row, Verdict
 
 REFERENCE = "tombstone"
 """The reference's default policy."""
@@ -19,12 +19,12 @@ class Grid:
     def select(
         self, metric: str, *, system: str = "tombstore", policy: str | None = None, family: str | None = None
     ) -> list[Row]:
-        """The rows of a metric that could be scored. ``family`` None: the ones over all families."""
-        wanted = family or ALL_FAMILIES
+        """The rows of a metric that could be scored. ``family`` None: the ones over all (generated) families."""
         return [
             row
             for row in self.rows
-            if (row.metric, row.system, row.family) == (metric, system, wanted)
+            if (row.study, row.metric, row.system) == (RETRIEVAL, metric, system)
+            and (row.family in TOTALS if family is None else row.family == family)
             and policy in (None, row.policy)
             and row.value is not None
         ]

@@ -1,9 +1,9 @@
 """The harness's plug-in points. Finding and making a plug-in is tombstore's mechanism, used as it is."""
 
-from tombstore.plugins import UnknownPlugin, make, names, summaries
+from tombstore.plugins import UnknownPlugin, check, make, names, summaries
 
 DOSES = "stilltrue.doses"
 METRICS = "stilltrue.metrics"
 SYSTEMS = "stilltrue.systems"
 
-__all__ = ["DOSES", "METRICS", "SYSTEMS", "UnknownPlugin", "make", "names", "summaries"]
+__all__ = ["DOSES", "METRICS", "SYSTEMS", "UnknownPlugin", "check", "make", "names", "summaries"]

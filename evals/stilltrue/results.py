@@ -48,18 +48,39 @@ class Verdict:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One case that turned out differently from the baseline. ``worse``: it failed now and didn't before."""
+
+    contestant: str
+    family: str
+    case: str
+    metric: str
+    worse: bool
+
+
 @dataclass(slots=True)
 class Results:
-    """Everything that a run writes. ``queries``: one record per query, system, policy and strategy."""
+    """Everything that a run writes. ``queries``: one record per query, system, policy and strategy.
+
+    ``changed``: the cases that differ from the baseline, empty without one.
+    """
 
     run: dict[str, Any]
     rows: list[Row] = field(default_factory=list[Row])
     verdicts: list[Verdict] = field(default_factory=list[Verdict])
     queries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    changed: list[Change] = field(default_factory=list[Change])
 
     def value(self, metric: str, *, policy: str, strategy: str, family: str = ALL_FAMILIES) -> float | None:
         """One figure of the reference store; None when it isn't there or nothing could be scored."""
         for row in self.rows:
-            if (row.metric, row.policy, row.strategy, row.family) == (metric, policy, strategy, family):
+            if (row.study, row.metric, row.policy, row.strategy, row.family) == (
+                RETRIEVAL,
+                metric,
+                policy,
+                strategy,
+                family,
+            ):
                 return row.value
         return None

@@ -99,7 +99,8 @@ def _drive(
     observe: bool = False,
 ) -> Driver:
     """Let the scenario happen to the system, without the facts ``without``, to its end or ``until`` a question."""
-    driver = Driver(system, k, without, observe=observe)
+    kept = frozenset(step.write_back.target for step in scenario.steps if step.write_back)
+    driver = Driver(system, k, without=without, kept=kept, observe=observe)
     try:
         driver.load(background.facts if background else ())
         for at, step in timeline(scenario):

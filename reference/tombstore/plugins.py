@@ -50,6 +50,11 @@ def _maker(package: str, name: str) -> Any:
     return entry.load()
 
 
+def check(package: str, name: str) -> None:
+    """Raises UnknownPlugin, with a suggestion, when there is no plug-in of that name. Makes nothing."""
+    _maker(package, name)
+
+
 def summaries(package: str) -> Iterator[tuple[str, str]]:
     """Each built-in plug-in's name and the first sentence of its documentation."""
     for name in _built_in(package):

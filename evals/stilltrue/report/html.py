@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from stilltrue.report.tables import HEADLINES, cell, contestants, families, find, grid_rows, legal, unit
-from stilltrue.results import Results, Row
+from stilltrue.results import RETRIEVAL, Results, Row
 
 
 def write(results: Results, folder: Path) -> Path:
@@ -89,7 +89,7 @@ def _cases(results: Results) -> list[dict[str, Any]]:
     wanted = contestants(results)[-1][1] if contestants(results) else ""
     cases: dict[tuple[str, int], dict[str, Any]] = {}
     for record in results.queries:
-        if record["system"] != "tombstore" or record["strategy"] != wanted:
+        if (record["study"], record["system"], record["strategy"]) != (RETRIEVAL, "tombstore", wanted):
             continue
         case = cases.setdefault((record["scenario"], record["number"]), {**record, "answers": []})
         answer = {"unsupported": record["unsupported"], **_answer(record)}

@@ -15,6 +15,7 @@ def document(results: Results) -> dict[str, Any]:
         "run": results.run,
         "rows": [asdict(row) for row in results.rows],
         "verdicts": [asdict(verdict) for verdict in results.verdicts],
+        "changed": [asdict(change) for change in results.changed],
     }
 
 

@@ -3,15 +3,22 @@
 import re
 from collections.abc import Sequence
 
-from stilltrue.results import ALL_FAMILIES, Results, Row
+from stilltrue.results import ALL_FAMILIES, ALL_GENERATED, RETRIEVAL, TOTALS, Results, Row
 
 HEADLINES = ("stale_leak", "stale_share", "live_hit", "displaced", "shrink", "audit_completeness")
 """The metrics of the main table; all others are in results.json."""
 
 
 def grid_rows(results: Results) -> list[Row]:
-    """The rows of the reference store over all families, one per policy, strategy and headline metric."""
-    return [row for row in results.rows if row.system == "tombstore" and row.family == ALL_FAMILIES]
+    """The reference store's rows over all families (over all generated ones in a run of nothing else)."""
+    rows = [row for row in results.rows if row.study == RETRIEVAL and row.system == "tombstore"]
+    total = ALL_FAMILIES if any(row.family == ALL_FAMILIES for row in rows) else ALL_GENERATED
+    return [row for row in rows if row.family == total]
+
+
+def dose_rows(results: Results) -> list[Row]:
+    """The rows of all dose-response curves."""
+    return [row for row in results.rows if row.study != RETRIEVAL]
 
 
 def contestants(results: Results) -> list[tuple[str, str]]:
@@ -21,7 +28,8 @@ def contestants(results: Results) -> list[tuple[str, str]]:
 
 def families(results: Results) -> list[str]:
     """The families of the run, in order."""
-    return [name for name in dict.fromkeys(row.family for row in results.rows) if name != ALL_FAMILIES]
+    names = dict.fromkeys(row.family for row in results.rows if row.study == RETRIEVAL)
+    return [name for name in names if name not in TOTALS]
 
 
 def cell(row: Row | None, *, interval: bool = True) -> str:

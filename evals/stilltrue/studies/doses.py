@@ -63,10 +63,15 @@ def measure(
             found = retrieval.rows(contestant, answers, metrics, seed=seed)
             rows += (replace(row, study=dose.name, dose=level.at) for row in found if row.family == dose.name)
             records += (
-                {**record, "study": dose.name, "dose": level.at}
+                {name: value for name, value in record.items() if name not in _BULKY}
+                | {"study": dose.name, "dose": level.at}
                 for record in retrieval.query_records(contestant, answers, metrics)
             )
     return rows, records
+
+
+_BULKY = {"returned_texts", "returned_scores", "forbidden", "retired", "implied"}
+"""What dose records leave out: it follows from the dose and the IDs of the facts."""
 
 
 def _doses(names: Sequence[str], material: Material, *, has_window: bool) -> Iterator[Dose]:

@@ -75,7 +75,11 @@ def scored_by(metric: Metric, answer: Answer) -> Score | None:
 def query_records(
     contestant: Contestant, collected: Sequence[Answer], metrics: Sequence[Metric]
 ) -> Iterator[dict[str, Any]]:
-    """One flat record per answer, for queries.parquet: what was asked, expected, returned, and each metric's value."""
+    """One flat record per answer, for queries.parquet: what was asked, expected, returned, and each metric's value.
+
+    A metric whose answers weigh differently has a second column, ``<metric>_of``: its value over answers is the sum of
+    value times weight over the sum of weights.
+    """
     for answer in collected:
         question = answer.question
         yield {
@@ -101,9 +105,15 @@ def query_records(
             "displaced_directly_facts": sorted(directly_displaced(answer)),
             "displaced_indirectly_facts": sorted(displaced_facts(answer) - directly_displaced(answer)),
             "unsupported": answer.unsupported,
-            **{metric.name: _value(scored_by(metric, answer)) for metric in metrics},
+            **_values(metrics, answer),
         }
 
 
-def _value(score: Score | None) -> float | None:
-    return None if score is None else score.amount / score.out_of
+def _values(metrics: Sequence[Metric], answer: Answer) -> dict[str, float | None]:
+    values: dict[str, float | None] = {}
+    for metric in metrics:
+        score = scored_by(metric, answer)
+        values[metric.name] = None if score is None else score.amount / score.out_of
+        if metric.kind == "mean":
+            values[f"{metric.name}_of"] = None if score is None else score.out_of
+    return values

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,12 +66,28 @@ class Recorded:
         return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
-def recorded(texts: Iterable[str], *, model: str | None, cache: Cache) -> Recorded:
+def recorded(texts: Iterable[str], *, model: str | None, cache: Cache, jobs: int = 1) -> Recorded:
     """The texts embedded by a sentence-transformers model (name or path, None: the default). Raises ModelNotFound."""
     embedder = tombstore.embedder(model)
     # A folder's model may have been trained on since: only what its name pins down is kept.
     kept = Cache(None) if model and Path(model).is_dir() else cache
-    return Recorded(embedder.name, kept.vectors(embedder.name, texts, embedder))
+    return Recorded(embedder.name, kept.vectors(embedder.name, texts, partial(_embed, embedder, jobs)))
+
+
+_WORTH_A_PROCESS = 1000
+"""Texts: fewer are embedded in less time than another process takes to load the model."""
+
+
+def _embed(embedder: tombstore.Embedder, jobs: int, texts: Sequence[str]) -> NDArray[np.float32]:
+    """The texts' vectors. A vector depends on its text alone, so the number of processes changes nothing."""
+    shares = min(jobs, len(texts) // _WORTH_A_PROCESS)
+    if shares < 2:
+        return embedder(texts)
+    import joblib  # pyright: ignore[reportMissingTypeStubs] - untyped
+
+    delayed: Any = joblib.delayed(embedder)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    run: Any = joblib.Parallel(n_jobs=jobs)
+    return np.concatenate(run(delayed(list(share)) for share in np.array_split(np.array(texts, dtype=object), shares)))
 
 
 def make(
