@@ -13,7 +13,7 @@ from stilltrue.results import Results, Row
 from stilltrue.scenarios import Suite
 from stilltrue.studies import doses, retrieval
 from stilltrue.studies.retrieval import Contestant
-from stilltrue.systems import MemorySystem, null, oracle, tombstore
+from stilltrue.systems import MemorySystem, eager, null, oracle, tombstore
 
 Found: TypeAlias = tuple[list[Row], list[dict[str, Any]]]
 """Rows and query records."""
@@ -105,6 +105,7 @@ def _contestants(options: Options, vectors: tombstore.Recorded | None) -> Iterat
             yield _reference(policy, strategy, vectors)
     yield Contestant(system="oracle", open=lambda scenario: oracle.make(scenario=scenario))
     yield Contestant(system="null", open=_ignoring_the_scenario(null.make))
+    yield Contestant(system="eager", open=_ignoring_the_scenario(eager.make))
 
 
 def _dose_parts(source: doses.Source | None, options: Options, vectors: tombstore.Recorded | None) -> Iterator[Part]:

@@ -113,6 +113,19 @@ def window(grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
         yield from _must_show("tombstone_window", "displaced", "displacement", grid, families)
 
 
+def eager(grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
+    """Whoever retires look-alikes too over-retires, on every family that claims to show it."""
+    claiming = [family.family for family in families if "over_retirement" in family.reveals]
+    rows = {name: grid.select("over_retirement", system="eager", family=name) for name in claiming}
+    clean = [name for name, found in rows.items() if found and not any(row.value for row in found)]
+    gate = "control: eager, over_retirement"
+    if clean:
+        reason = f"over_retirement is 0 on {', '.join(clean)}, which claims to reveal over_retirement"
+        yield Verdict(gate, "fail", reason)
+    elif any(rows.values()):
+        yield Verdict(gate, "pass", f"shows over_retirement on every family that claims it ({len(claiming)})")
+
+
 def saturation(grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
     """A family on which every policy scores the same measures nothing. Judged when two that must differ are there."""
     if not {REFERENCE, "append_only"} <= {row.policy for row in grid.rows}:
@@ -167,5 +180,6 @@ _GATES: tuple[Callable[[Grid, Sequence[Family]], Iterator[Verdict]], ...] = (
     weight_zero,
     postfilter,
     window,
+    eager,
     saturation,
 )

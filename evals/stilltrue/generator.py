@@ -1,5 +1,6 @@
 """Seeded, templated volume: families and backgrounds of any size, always reported apart from the hand-written suite."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -72,6 +73,19 @@ def generate(
             ],
         }
     )
+
+
+def as_yaml(family: Family) -> str:
+    """The family as a scenario file holds it: YAML, one step a line."""
+    head = family.model_dump(mode="json", include={"family", "question", "generated"})
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
+    lines.append("scenarios:")
+    for scenario in family.scenarios:
+        lines += [f"  - id: {scenario.id}", f"    domain: {scenario.domain}", "    steps:"]
+        for step in scenario.steps:
+            fields = step.model_dump(mode="json", exclude_defaults=True)
+            lines.append(f"      - {json.dumps(fields, ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
 
 
 def background(name: str, facts: int, *, related: bool, seed: int = 0) -> Background:

@@ -155,7 +155,7 @@ class Scenario(_Record):
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
 
 
-Failure = Literal["leak", "shrink", "displacement"]
+Failure = Literal["leak", "shrink", "displacement", "over_retirement"]
 
 
 class Generated(_Record):

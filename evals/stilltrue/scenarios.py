@@ -62,6 +62,37 @@ class Suite:
         return sum(step.ask is not None for step in steps)
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The size of a family, and where its failure was seen."""
+
+    family: str
+    question: str
+    corrections: str
+    scenarios: int
+    queries: int
+    facts: int
+    languages: tuple[str, ...]
+    domains: tuple[str, ...]
+    seen_in: tuple[str, ...]
+
+
+def counts(family: Family) -> Counts:
+    """Count a family. ``facts``: those that its steps tell, backgrounds apart."""
+    steps = [step for scenario in family.scenarios for step in scenario.steps]
+    return Counts(
+        family=family.family,
+        question=family.question,
+        corrections=family.corrections,
+        scenarios=len(family.scenarios),
+        queries=sum(step.ask is not None for step in steps),
+        facts=sum(step.remember is not None or step.update is not None for step in steps),
+        languages=family.languages,
+        domains=tuple(sorted({scenario.domain for scenario in family.scenarios})),
+        seen_in=family.seen_in,
+    )
+
+
 def load_suite(folder: Path | None = None, *, only: Sequence[str] = ()) -> Suite:
     """The suite that comes with stilltrue, or a folder's ``scenarios/`` and ``backgrounds/`` (or its YAML files).
 
