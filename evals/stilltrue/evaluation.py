@@ -69,7 +69,8 @@ def evaluate(
     source = doses.source() if options.doses else None
     vectors = _vectors(suite, source, options, cache, jobs)
     parts = [*_retrieval_parts(suite, options, vectors), *_dose_parts(source, options, vectors)]
-    results = Results(run=environment.describe(suite, options, source=source, vectors=vectors))
+    run = environment.describe(suite, options, source=source, vectors=vectors)
+    results = Results(run={**run, "doses": _axes(source, options, vectors)})
     started(len(parts))
     for rows, queries in _all_found(parts, jobs, cache, advance):
         results.rows += rows
@@ -108,11 +109,23 @@ def _contestants(options: Options, vectors: tombstore.Recorded | None) -> Iterat
     yield Contestant(system="eager", open=_ignoring_the_scenario(eager.make))
 
 
+def _axes(source: doses.Source | None, options: Options, vectors: tombstore.Recorded | None) -> dict[str, str]:
+    return doses.axes(options.doses, _material(source, options, vectors)) if source else {}
+
+
+def _material(source: doses.Source, options: Options, vectors: tombstore.Recorded | None) -> Material:
+    return Material(
+        world=source.world,
+        backgrounds=source.backgrounds,
+        k=options.k,
+        similarity=vectors.similarity if vectors else None,
+    )
+
+
 def _dose_parts(source: doses.Source | None, options: Options, vectors: tombstore.Recorded | None) -> Iterator[Part]:
     if source is None:
         return
-    similarity = vectors.similarity if vectors else None
-    material = Material(world=source.world, backgrounds=source.backgrounds, k=options.k, similarity=similarity)
+    material = _material(source, options, vectors)
     for strategy in options.strategies:
         for policy in (name for name in options.policies if name in options.dose_policies):
             compute = partial(
@@ -124,7 +137,9 @@ def _dose_parts(source: doses.Source | None, options: Options, vectors: tombstor
                 seed=options.seed,
             )
             contestant = _reference(policy, strategy, vectors)
-            yield _part(contestant, compute, options, doses=options.doses, source=source.hashes)
+            # Whoever is measured: the doses themselves depend on the embedder, and on whether there is one.
+            identity = {"doses": options.doses, "source": source.hashes, "similarity": vectors.name if vectors else ""}
+            yield _part(contestant, compute, options, **identity)
 
 
 def _reference(
@@ -157,7 +172,8 @@ def _part(contestant: Contestant, compute: Callable[[], Found], options: Options
         versions=environment.versions(),
         **identity,
     )
-    return Part(key, compute, keep=":" not in contestant.policy + contestant.strategy)
+    names = [contestant.policy, contestant.strategy, *identity.get("doses", ())]
+    return Part(key, compute, keep=not any(":" in name for name in names))
 
 
 # Computing

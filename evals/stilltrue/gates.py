@@ -117,12 +117,14 @@ def eager(grid: Grid, families: Sequence[Family]) -> Iterator[Verdict]:
     """Whoever retires look-alikes too over-retires, on every family that claims to show it."""
     claiming = [family.family for family in families if "over_retirement" in family.reveals]
     rows = {name: grid.select("over_retirement", system="eager", family=name) for name in claiming}
-    clean = [name for name, found in rows.items() if found and not any(row.value for row in found)]
+    clean = [name for name, found in rows.items() if not any(row.value for row in found)]
     gate = "control: eager, over_retirement"
+    if not any(rows.values()):
+        return
     if clean:
         reason = f"over_retirement is 0 on {', '.join(clean)}, which claims to reveal over_retirement"
         yield Verdict(gate, "fail", reason)
-    elif any(rows.values()):
+    else:
         yield Verdict(gate, "pass", f"shows over_retirement on every family that claims it ({len(claiming)})")
 
 

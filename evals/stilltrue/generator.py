@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 from random import Random
 from typing import Any, TypeAlias
 
+from stilltrue.documents import did_you_mean
 from stilltrue.records import Background, Family
 from stilltrue.vocabulary import Subject, Vocabulary, fillers, subjects, vocabulary
 
@@ -47,7 +48,7 @@ def generate(
     Raises ValueError for an unknown kind, or numbers out of range.
     """
     if kind not in _KINDS:
-        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(_KINDS)}")
+        raise ValueError(f"unknown kind {kind!r}{did_you_mean(kind, _KINDS)}; known: {', '.join(_KINDS)}")
     needed = round(_KINDS[kind].facts / _IN_STORIES + 0.5)
     if not needed <= facts <= MOST_FACTS:
         raise ValueError(f"{facts} facts, expected {needed} to {MOST_FACTS} for {kind}")
@@ -62,7 +63,14 @@ def generate(
         {
             "family": name or f"generated_{kind}",
             "question": _KINDS[kind].question,
-            "generated": {"kind": kind, "facts": facts, "per_store": per_store, "seed": seed, "vocabulary": digest},
+            "generated": {
+                "kind": kind,
+                "facts": facts,
+                "per_store": per_store,
+                "questions": questions,
+                "seed": seed,
+                "vocabulary": digest,
+            },
             "scenarios": [
                 {
                     "id": f"{kind.replace('_', '-')}-{seed}-{number}",

@@ -104,7 +104,7 @@ def _sums(metric: Metric, both: "pd.DataFrame") -> Floats:
         weight = both[f"{metric.name}_of_{which}"] if metric.kind == "mean" else 1.0
         columns[f"amount_{which}"] = both[f"{metric.name}_{which}"] * weight
         columns[f"weight_{which}"] = weight
-    return both[["scenario"]].assign(**columns).groupby("scenario", sort=False).sum().to_numpy(dtype=float).T
+    return both[["scenario"]].assign(**columns).groupby("scenario").sum().to_numpy(dtype=float).T
 
 
 def _interval(sums: Floats, seed: int) -> tuple[float | None, float | None]:

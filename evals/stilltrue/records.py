@@ -164,6 +164,7 @@ class Generated(_Record):
     kind: Text
     facts: Annotated[int, Field(ge=1)]
     per_store: Annotated[int, Field(ge=1)]
+    questions: Annotated[int, Field(ge=1)]
     seed: Annotated[int, Field(ge=0)]
     vocabulary: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 

@@ -42,7 +42,7 @@ def load_run(path: Path) -> Run:
     """A run from its folder, or from the results.json in it. Raises NotARun, FileNotFoundError."""
     import pandas as pd
 
-    folder = path if path.is_dir() else path.parent
+    folder = path.parent if path.name == "results.json" else path
     results = folder / "results.json"
     try:
         document: Any = json.loads(results.read_text(encoding="utf-8"))
@@ -55,5 +55,7 @@ def load_run(path: Path) -> Run:
             queries=pd.read_parquet(folder / "queries.parquet"),
             verdicts=pd.DataFrame(document["verdicts"]),
         )
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except NotARun:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
         raise NotARun(f"{results}: not a run's results ({type(error).__name__}: {error})") from error

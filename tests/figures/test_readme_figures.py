@@ -34,9 +34,18 @@ def test_the_readme_shows_the_table_that_the_run_prints(run: Results) -> None:
 
 
 def test_every_single_figure_in_the_readmes_text_is_the_runs(run: Results) -> None:
-    figures = re.findall(r"(\d+\.\d) %[^<%]*<!-- figure: (\w+), (\w+), (\w+), ([\w*]+) -->", README)
+    figures = re.findall(r"(\d+\.\d) %[^<%]*<!-- figure: (\w+), (\w+), (\w+), ([\w*=.]+) -->", README)
     assert len(figures) == README.count("<!-- figure: ")
     for figure, metric, policy, strategy, family in figures:
-        value = run.value(metric, policy=policy, strategy=strategy, family=family)
+        study, _, dose = family.partition("=")
+        if dose:
+            (value,) = (
+                row.value
+                for row in run.rows
+                if (row.study, row.dose, row.metric, row.policy, row.strategy)
+                == (study, float(dose), metric, policy, strategy)
+            )
+        else:
+            value = run.value(metric, policy=policy, strategy=strategy, family=family)
         assert value is not None
         assert abs(100 * value - float(figure)) <= TOLERANCE

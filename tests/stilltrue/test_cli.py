@@ -35,8 +35,8 @@ def lines(result: Any) -> list[str]:
 # Help
 
 
-def test_there_are_five_commands() -> None:
-    assert COMMANDS == ["audit", "conform", "evals", "list", "validate"]
+def test_there_are_seven_commands() -> None:
+    assert COMMANDS == ["audit", "compare", "conform", "evals", "generate", "list", "validate"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -47,7 +47,7 @@ def test_a_commands_help_says_what_it_does_and_gives_an_example(stilltrue: Run, 
         shown = " ".join(result.stdout.replace("│", " ").split())
         assert f"Usage: stilltrue {command}" in shown
         assert f"Example: stilltrue {command}" in shown
-        assert "--json" in shown
+        assert ("--json" in shown) == (command != "generate")  # which writes a file, and says so in a line
 
 
 def test_the_help_lists_every_command_and_the_exit_codes(script: Script) -> None:
@@ -59,7 +59,7 @@ def test_the_help_lists_every_command_and_the_exit_codes(script: Script) -> None
     assert "Exit codes: 0 pass, 1 a gate failed, 2 wrong usage or data, 3 inconclusive." in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [(), ("audit",), ("conform",)])
+@pytest.mark.parametrize("arguments", [(), ("audit",), ("compare",), ("conform",), ("generate",)])
 def test_a_command_that_is_not_complete_shows_its_help(stilltrue: Run, arguments: tuple[str, ...]) -> None:
     result = stilltrue(*arguments)
     assert result.exit_code == 2
@@ -196,11 +196,18 @@ def test_evals_json_is_what_it_writes(stilltrue: Run, write: Write, billing: str
 
 def test_lists_json_has_every_kind_with_a_sentence_for_each_name(stilltrue: Run) -> None:
     document = json.loads(stilltrue("list", "--json").stdout)
-    assert list(document) == ["policies", "strategies", "signals", "systems", "metrics", "families"]
+    assert list(document) == [
+        "policies", "strategies", "signals", "systems", "metrics", "doses", "families", "backgrounds", "generators",
+    ]  # fmt: skip
     for kind, entries in document.items():
         assert entries, kind
         assert all(sentence for sentence in entries.values()), kind
-    assert json.loads(stilltrue("list", "systems", "--json").stdout) == {"systems": document["systems"]}
+        assert json.loads(stilltrue("list", kind, "--json").stdout) == {kind: entries}
+    assert {"unrelated_500", "unrelated_5000", "related_500", "related_5000"} < set(document["backgrounds"])
+    assert document["backgrounds"]["related_500"] == "500 generated facts, related to a software company"
+    assert document["backgrounds"]["unrelated_5000"] == "5000 generated facts, unrelated to a software company"
+    assert {"oracle", "null", "eager", "tombstore"} <= set(document["systems"])
+    assert {"chain", "crowding", "forget"} < set(document["generators"])
 
 
 def test_json_is_ascii_so_that_no_terminal_or_encoding_can_spoil_it(stilltrue: Run, tmp_path: Path) -> None:
@@ -268,7 +275,36 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "conform: a folder": ("conform .", ".: Is a directory"),
     "conform: not JSON": ("conform text.db", "text.db: not JSON"),
     "conform: not a golden file": ("conform other-golden.json", "other-golden.json: not a golden file (it needs"),
+    "compare: missing folder": ("compare nowhere", "nowhere/results.json: No such file or directory"),
+    "generate: unknown family": (
+        "generate --family chian --out new.yaml",
+        "unknown kind 'chian' (did you mean 'chain'?); known: supersession, chain, ",
+    ),
+    "generate: too few facts": (
+        "generate --family crowding --n 28 --out new.yaml",
+        "28 facts, expected 29 to 100000 for crowding",
+    ),
+    "generate: too small a store": (
+        "generate --family crowding --n 40 --per-store 28 --out new.yaml",
+        "28 facts a store with 200 questions, expected at least 29 and 1",
+    ),
+    "generate: no YAML file": (
+        "generate --family chain --out new.txt",
+        "--out is new.txt, expected a file named *.yaml",
+    ),
+    "generate: no name for a family": (
+        "generate --family chain --out New-one.yaml",
+        "--out is New-one.yaml, expected a file named *.yaml",
+    ),
+    "generate: missing folder": (
+        "generate --family chain --n 20 --out nowhere/new.yaml",
+        "nowhere/new.yaml: No such file or directory",
+    ),
     "list: unknown kind": ("list polices", "unknown kind 'polices' (did you mean 'policies'?); known: policies, "),
+    "list: a kind without its last letter": (
+        "list scenario",
+        "unknown kind 'scenario' (did you mean 'scenarios'?); known: policies, ",
+    ),
     "evals: unknown policy": (
         "evals --strategy keyword --policy tombstne",
         "unknown policy 'tombstne' (did you mean 'tombstone'?); known: ",
@@ -317,6 +353,7 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(
     assert said[0].removeprefix("stilltrue: ").startswith(complaint)
     assert len(said) == 1
     assert {file: file.read_bytes() for file in before} == before
+    assert not [*place.glob("[Nn]ew*")]
 
 
 @pytest.mark.parametrize("command", ["validate", "evals --suite"])
@@ -339,6 +376,13 @@ def test_several_mistakes_are_a_line_each(
         "evals --seed -1",
         "evals --k many",
         "audit x --nearest -1",
+        "generate --family chain",
+        "generate --out new.yaml",
+        "generate --family chain --out new.yaml --n 100001",
+        "generate --family chain --out new.yaml --n 0",
+        "generate --family chain --out new.yaml --seed -1",
+        "generate --family chain --out new.yaml --per-store 0",
+        "generate --family chain --out new.yaml --questions 0",
         "list a b",
         "evalz",
         "validate a b",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from stilltrue import scenarios
+from stilltrue import documents
 from stilltrue.records import OPERATIONS, Step, parse_duration, parse_instant
 from stilltrue.scenarios import InvalidScenario, Suite, load_suite
 
@@ -19,6 +19,8 @@ Write = Callable[..., Path]
 
 OWNER = '"Refunds are up to Ines."'
 UPDATE, ASKING = "2026-03-01T09:00Z", "{at: 2026-03-02T09:00Z, ask"
+BACKGROUNDS = ["fernhill_related", "fernhill_unrelated", "small_company"]  # from files; the others are generated
+BACKGROUNDS += ["unrelated_500", "unrelated_5000", "related_500", "related_5000"]
 OPERATION = f"a step has exactly one of {', '.join(OPERATIONS)}; this one has"
 ASK = '{query: "What does billing run on?", gold: [polar], forbidden: [lemon]}'
 
@@ -163,7 +165,7 @@ MISTAKES = {
     "a background that isn't there": (
         "domain: software team",
         "domain: a\n    background: big_company",
-        "6: unknown background 'big_company'; known: small_company",
+        f"6: unknown background 'big_company'; known: {', '.join(BACKGROUNDS)}",
     ),
     "a background that isn't over": (
         "domain: software team\n    steps:\n      - {at: 2026-01-05",
@@ -178,7 +180,7 @@ MISTAKES = {
     "a failure that nobody knows": (
         "scenarios:\n",
         "reveals: [leek]\nscenarios:\n",
-        "3: reveals: Input should be 'leak', 'shrink' or 'displacement', got 'leek'",
+        "3: reveals: Input should be 'leak', 'shrink', 'displacement' or 'over_retirement', got 'leek'",
     ),
     "no scenarios": ("scenarios:\n", "scenarios: []\nseen_in:\n", "3: scenarios: the list is empty"),
     "an instant that is a fact": (
@@ -247,7 +249,7 @@ def test_a_file_that_holds_something_else_is_named_with_the_line(
 def test_where_pyyaml_has_no_libyaml_the_lines_are_the_same(
     write: Write, monkeypatch: pytest.MonkeyPatch, content: str, line: int
 ) -> None:
-    monkeypatch.setattr(scenarios, "_Loader", yaml.SafeLoader)
+    monkeypatch.setattr(documents, "_Loader", yaml.SafeLoader)
     assert complaints(write({"billing.yaml": content}))[0].startswith(f"billing.yaml:{line}: ")
 
 
@@ -288,11 +290,14 @@ def test_a_folder_without_scenario_files_is_an_error(tmp_path: Path) -> None:
     assert complaints(tmp_path) == [f"{tmp_path}: no scenario files (*.yaml)"]
 
 
-def test_a_single_file_a_folder_of_files_and_a_folder_with_scenarios_are_all_suites(billing: str, write: Write) -> None:
+def test_a_single_file_a_folder_of_files_and_a_folder_with_scenarios_are_all_suites(
+    suite: Suite, billing: str, write: Write
+) -> None:
     plain = write({"billing.yaml": billing}, "plain")
     nested = write({"scenarios/billing.yaml": billing, "backgrounds/office.yaml": OFFICE}, "nested")
     assert load_suite(plain).families == load_suite(plain / "billing.yaml").families == load_suite(nested).families
-    assert set(load_suite(nested).backgrounds) == {"office", "small_company"}
+    assert set(load_suite(nested).backgrounds) == {"office", *suite.backgrounds}
+    assert "office" not in suite.backgrounds
 
 
 def test_a_file_may_end_in_yml(billing: str, write: Write) -> None:
@@ -426,7 +431,12 @@ def test_every_family_claims_something_and_every_query_is_about_something(suite:
         step.ask for family in suite.families for scenario in family.scenarios for step in scenario.steps if step.ask
     ]
     assert all(ask.gold or ask.forbidden for ask in asks)
-    assert {failure for family in suite.families for failure in family.reveals} == {"leak", "shrink", "displacement"}
+    assert {failure for family in suite.families for failure in family.reveals} == {
+        "leak",
+        "shrink",
+        "displacement",
+        "over_retirement",
+    }
 
 
 def test_no_fact_of_a_background_is_also_told_by_a_scenario(suite: Suite) -> None:

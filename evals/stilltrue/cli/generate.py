@@ -1,5 +1,6 @@
 """``stilltrue generate``: templated volume, as a scenario file."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -28,8 +29,8 @@ def run(
     """
     from stilltrue.generator import as_yaml, generate
 
-    if out.suffix not in (".yaml", ".yml"):
-        fail(f"--out is {out}, expected a file named *.yaml")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]*\.ya?ml", out.name):
+        fail(f"--out is {out}, expected a file named *.yaml, with small letters, digits and _ before the dot")
     with user_errors(ValueError):
         made = generate(family, facts=n, seed=seed, name=out.stem, per_store=per_store, questions=questions)
         out.write_text(as_yaml(made), encoding="utf-8")

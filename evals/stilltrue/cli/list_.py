@@ -22,6 +22,9 @@ KINDS = (*_PACKAGES, "scenarios", "families", "backgrounds", "generators")
 
 def run(
     kind: Annotated[str | None, typer.Argument(help=f"One of {', '.join(KINDS)}. Default: all.")] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="With `scenarios`: the families' cards as a Markdown page.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List what there is to choose from, a line each. `scenarios` tells the families' sizes and sources.
@@ -32,6 +35,11 @@ def run(
         close = get_close_matches(kind, KINDS, n=1)
         suggestion = f" (did you mean {close[0]!r}?)" if close else ""
         fail(f"unknown kind {kind!r}{suggestion}; known: {', '.join(KINDS)}")
+    if markdown:
+        if kind != "scenarios":
+            fail("--markdown goes with `scenarios` only")
+        _print_cards()
+        return
     if kind == "scenarios":
         _show_scenarios(as_json)
         return
@@ -41,6 +49,13 @@ def run(
     else:
         for name, entries in found.items():
             print_table((name, "what it is"), entries)
+
+
+def _print_cards() -> None:
+    from stilltrue.report.cards import cards
+    from stilltrue.scenarios import load_suite
+
+    typer.echo(cards(load_suite()), nl=False)
 
 
 def _entries(kind: str) -> list[tuple[str, str]]:

@@ -95,11 +95,16 @@ def one_store(
     """All probes in one store, told side by side after the ``others``, then all queries."""
     chosen = [(probe, choose(probe)) for probe in material.world.probes]
     steps = [step for probe, stale in chosen for step in told(probe, stale)]
-    steps += ({"at": fact.at, "remember": {"id": fact.id, "text": fact.text}} for fact in others)
+    steps += beside(others)
     steps.sort(key=lambda step: step["at"])
     end = steps[-1]["at"] + timedelta(hours=1)
     steps += [step for probe, stale in chosen for step in asked(probe, stale, end)]
     return family(name, [scenario("all-probes", steps, background)])
+
+
+def beside(others: Sequence[BackgroundFact]) -> list[dict[str, Any]]:
+    """A background's facts, told as steps: under other IDs, since those that begin with bg- belong to backgrounds."""
+    return [{"at": fact.at, "remember": {"id": f"other-{fact.id}", "text": fact.text}} for fact in others]
 
 
 def scenario(name: str, steps: list[dict[str, Any]], background: str | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from stilltrue.doses import DAY, STALE, START, Dose, Level, Material, asked, family, scenario, told
+from stilltrue.doses import DAY, STALE, START, Dose, Level, Material, asked, beside, family, scenario, told
 from stilltrue.records import Family
 
 
@@ -28,8 +28,7 @@ def _family(material: Material, gap: timedelta) -> Family:
         stale = probe.stale[:STALE]
         steps = told(probe, stale, start=START - gap - STALE * DAY, gap=gap)
         end = steps[-1]["at"] + timedelta(hours=1)
-        others = material.backgrounds[material.world.related].facts
-        steps += ({"at": fact.at, "remember": {"id": fact.id, "text": fact.text}} for fact in others)
+        steps += beside(material.backgrounds[material.world.related].facts)
         steps.sort(key=lambda step: step["at"])
         scenarios.append(scenario(probe.id, [*steps, *asked(probe, stale, end)], None))
     return family("age_gap", scenarios)

@@ -1,11 +1,13 @@
-"""report.html: one self-contained page, from the verdicts down to the single query. No network, no script."""
+"""report.html: one self-contained page, from the verdicts down to the single query. No network."""
 
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from stilltrue.report.tables import HEADLINES, cell, contestants, families, find, grid_rows, legal, unit
+from stilltrue.report.answers import answers
+from stilltrue.report.curves import figures, script
+from stilltrue.report.tables import HEADLINES, cell, contestants, dose_rows, families, find, grid_rows, legal, unit
 from stilltrue.results import RETRIEVAL, Results, Row
 
 
@@ -30,6 +32,10 @@ def render(results: Results) -> str:
         policies=_policies(results),
         heat=_heat(results),
         cases=_cases(results),
+        answers=answers(results),
+        changed=results.changed,
+        curves=figures(results),
+        plotly=script() if dose_rows(results) else "",
     )
     return legal(page)
 

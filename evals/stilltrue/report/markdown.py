@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
+from stilltrue.report.answers import answers
 from stilltrue.report.tables import HEADLINES, cell, contestants, find, grid_rows, legal, unit
 from stilltrue.results import Results
 
+_MOST_CHANGES = 50
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "❔ inconclusive"}
 
 
@@ -25,6 +27,8 @@ def text(results: Results) -> str:
             "",
             *table(("gate", "verdict", "why"), verdicts),
             "",
+            *_changed(results),
+            *_answers(results),
             f"## Policies × strategies, k = {results.run['options']['k']}",
             "",
             "Over all families, with 95 % intervals. Lower is better, except for live_hit and audit_completeness.",
@@ -33,6 +37,33 @@ def text(results: Results) -> str:
             "",
         ]
     )
+
+
+def _changed(results: Results) -> list[str]:
+    """The cases that differ from the baseline, by name."""
+    if not results.changed:
+        return []
+    cells = [
+        (f"{one.family}/{one.case}", one.metric, one.contestant, "worse" if one.worse else "not worse")
+        for one in results.changed[:_MOST_CHANGES]
+    ]
+    more = len(results.changed) - _MOST_CHANGES
+    rest = ["", f"... and {more} more, in results.json"] if more > 0 else []
+    return ["## Changed since the baseline", "", *table(("case", "metric", "row", "now"), cells), *rest, ""]
+
+
+def _answers(results: Results) -> list[str]:
+    """The reader's questions, a line each."""
+    lines = [
+        (
+            one.question,
+            "; ".join(f"{policy} {figure} {one.unit} with {strategy}" for policy, strategy, figure in one.worst)
+            or "none",
+            ", ".join(one.clean) or "none",
+        )
+        for one in answers(results)
+    ]
+    return ["## Answers", "", *table(("question", "yes: at worst", "no: 0 with every strategy"), lines), ""]
 
 
 def grid(results: Results) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from stilltrue.results import ALL_FAMILIES, ALL_GENERATED, RETRIEVAL, TOTALS, Results, Row
 
-HEADLINES = ("stale_leak", "stale_share", "live_hit", "displaced", "shrink", "audit_completeness")
+HEADLINES = ("stale_leak", "live_hit", "displaced", "shrink", "over_retirement", "audit_completeness")
 """The metrics of the main table; all others are in results.json."""
 
 

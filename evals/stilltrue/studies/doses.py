@@ -61,7 +61,7 @@ def measure(
             contestant = open_with(level.window_per_k)
             answers = list(_answers(level, material, contestant))
             found = retrieval.rows(contestant, answers, metrics, seed=seed)
-            rows += (replace(row, study=dose.name, dose=level.at) for row in found if row.family == dose.name)
+            rows += (replace(row, study=dose.name, dose=level.at) for row in found if row.family == level.family.family)
             records += (
                 {name: value for name, value in record.items() if name not in _BULKY}
                 | {"study": dose.name, "dose": level.at}
@@ -72,6 +72,11 @@ def measure(
 
 _BULKY = {"returned_texts", "returned_scores", "forbidden", "retired", "implied"}
 """What dose records leave out: it follows from the dose and the IDs of the facts."""
+
+
+def axes(names: Sequence[str], material: Material) -> dict[str, str]:
+    """What stands on each dose's axis, by the dose's name."""
+    return {dose.name: dose.axis for dose in _doses(names, material, has_window=True)}
 
 
 def _doses(names: Sequence[str], material: Material, *, has_window: bool) -> Iterator[Dose]:

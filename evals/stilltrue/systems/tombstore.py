@@ -167,7 +167,7 @@ class TombstoreSystem:
             text=text,
             created_at=now,
             accessed_at=now,
-            embedding=None if vector is None else array("f", vector.tobytes()),
+            embedding=None if vector is None else array("f", np.asarray(vector, dtype=np.float32).tobytes()),
             pinned_at=ZERO_TIME,
         )
 
