@@ -287,11 +287,14 @@ def listed(output: str) -> list[list[str]]:
 
 def test_the_queries_that_differ_are_named_and_no_others(compare: Compare) -> None:
     rows = "--row tombstone/bm25 --row postfilter/bm25"
-    result = compare(f"one {rows} --metric live_hit --family work --family music --cases")
+    result = compare(f"one {rows} --metric live_hit --cases")
     assert listed(result.stdout) == [
-        [f"{case}#{number}", query, "1", "0"]
-        for case in ("music/piano", "music/cello", "work/desk")
-        for number, query in enumerate((f"Where is the {case[5:].strip('/')}?", f"the {case[5:].strip('/')}"), start=1)
+        ["music/piano#1", "Where is the piano?", "1", "0"],
+        ["music/piano#2", "the piano", "1", "0"],
+        ["music/cello#1", "Where is the cello?", "1", "0"],
+        ["music/cello#2", "the cello", "1", "0"],
+        ["work/desk#1", "Where is the desk?", "1", "0"],
+        ["work/desk#2", "the desk", "1", "0"],
     ]
     assert "live_hit: tombstone/bm25 against postfilter/bm25, 6 queries differ" in " ".join(result.stdout.split())
     assert listed(compare(f"one {rows} --metric live_hit").stdout) == []  # only when asked for
@@ -334,7 +337,7 @@ def test_metrics_of_another_definition_are_refused(compare: Compare, copied: Pat
     [
         (
             "five --row tombstone/bm52 --row delete/bm25",
-            "the run has no row 'tombstone/bm52' (did you mean 'tombstone/bm25'?); it has: append_only/bm25, delete/bm25",
+            "the run has no row 'tombstone/bm52' (did you mean 'tombstone/bm25'?); it has: append_only/bm25, ",
         ),
         ("five --row \x1b[31m", "the run has no row '\\x1b[31m'; it has: append_only/bm25, "),
         ("five --metric shrunk", "unknown metric 'shrunk' (did you mean 'shrink'?); known: audit_completeness, "),

@@ -408,7 +408,7 @@ def test_an_outranking_sibling_takes_one_slot_so_k_2_makes_room_for_the_current_
 def test_where_nothing_is_retired_every_policy_returns_the_same_and_displaces_nothing(name: str, strategy: str) -> None:
     returned: set[tuple[tuple[str, ...], ...]] = set()
     for policy in POLICIES:
-        rows, records = measured(name, policy, strategy, material=tiny(CORNER, k=3))
+        rows, records = measured(name, policy, strategy, material=tiny(tiny_world((2,)), k=3))
         none = [row for row in rows if row.dose == 0]
         assert [(row.metric, row.value) for row in none if row.metric != "live_hit"] == [
             ("stale_leak", None),
@@ -416,13 +416,13 @@ def test_where_nothing_is_retired_every_policy_returns_the_same_and_displaces_no
             ("shrink", 0),
         ]
         returned.add(tuple(tuple(record["returned"]) for record in records if record["dose"] == 0))
-    assert returned == {(("bicycle",), ("barrow",))}
+    assert returned == {(("bicycle",),)}
 
 
 @pytest.fixture(scope="module")
 def excerpt(shipped: doses.Source) -> Material:
-    """Two probes of the shipped world, among all but its largest backgrounds."""
-    probes = shipped.world.probes[:2]
+    """One probe of the shipped world, among all but its largest backgrounds."""
+    probes = shipped.world.probes[:1]
     smaller = {name: name.replace("_5000", "_500") for name in shipped.backgrounds}
     return Material(
         world=shipped.world.model_copy(update={"probes": probes}),
@@ -717,8 +717,9 @@ def test_what_another_run_left_in_the_cache_changes_nothing(
     run: Callable[..., Results], usual: Results, tmp_path: Path, other: dict[str, Any]
 ) -> None:
     cache = Cache(tmp_path / "cache")
-    assert run(cache=cache, **other).rows != usual.rows
-    assert everything(run(cache=cache)) == everything(usual)
+    expected = [row for row in usual.rows if row.policy in ("append_only", "-")]
+    assert run(cache=cache, policies=["append_only"], **other).rows != expected
+    assert run(cache=cache, policies=["append_only"]).rows == expected
 
 
 # A dose from outside

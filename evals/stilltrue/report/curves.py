@@ -24,8 +24,8 @@ _LINES = (
     ("#e69f00", "longdash", "triangle-up"),
     ("#56b4e9", "longdashdot", "x"),
 )
-_LOGARITHMIC = 20
-"""Doses that span more than this factor get a logarithmic axis."""
+_TOO_WIDE = 20
+"""Doses that span more than this factor stand side by side at equal distances: most would lie in one corner else."""
 
 
 def script() -> str:
@@ -103,9 +103,9 @@ def _line(rows: Sequence[Row], metric: str) -> dict[str, Any]:
 
 
 def _set_axes(figure: Any, axis: str, rows: Sequence[Row]) -> None:
-    doses = [row.dose for row in rows if row.dose is not None]
-    logarithmic = min(doses) > 0 and max(doses) / min(doses) > _LOGARITHMIC
-    figure.update_xaxes(type="log" if logarithmic else "linear", title_text=axis, title_font_size=11)
+    doses = [row.dose for row in rows if row.dose]
+    wide = bool(doses) and max(doses) / min(doses) > _TOO_WIDE
+    figure.update_xaxes(type="category" if wide else "linear", title_text=axis, title_font_size=11)
     figure.update_yaxes(rangemode="tozero")
 
 
