@@ -82,7 +82,7 @@ def load(
             yield document, model.model_validate(value)
         except ValidationError as error:
             problems += (
-                document.complaint(one["loc"], _explained(cast("Any", one)))
+                document.complaint(one["loc"], explained(cast("Any", one)))
                 for one in error.errors()
                 if not (one["type"] == "too_short" and one["input"])  # only follows from a complaint about an item
             )
@@ -139,7 +139,7 @@ def _duplicate_keys(name: str, node: yaml.Node) -> Iterator[str]:
             yield from _duplicate_keys(name, item)
 
 
-def _explained(error: Mapping[str, Any]) -> str:
+def explained(error: Mapping[str, Any]) -> str:
     """Pydantic's complaint in the words of the file."""
     key = next((part for part in reversed(error["loc"]) if isinstance(part, str)), "the file")
     got = reprlib.repr(error["input"])

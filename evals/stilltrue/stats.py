@@ -32,12 +32,19 @@ def estimate(kind: Kind, scores: Sequence[Score], clusters: Sequence[str], *, se
     return Estimate(value, low, high, len(scores))
 
 
-def _wilson(scores: Sequence[Score]) -> tuple[float, float]:
+def share(successes: int, n: int) -> Estimate:
+    """A share of ``n`` independent trials, with its Wilson interval."""
     from scipy.stats import binomtest
 
-    successes = round(sum(score.amount for score in scores))
-    interval = binomtest(successes, len(scores)).proportion_ci(CONFIDENCE, method="wilson")
-    return float(interval.low), float(interval.high)
+    if not n:
+        return Estimate(None, None, None, 0)
+    interval = binomtest(successes, n).proportion_ci(CONFIDENCE, method="wilson")
+    return Estimate(successes / n, float(interval.low), float(interval.high), n)
+
+
+def _wilson(scores: Sequence[Score]) -> tuple[float | None, float | None]:
+    found = share(round(sum(score.amount for score in scores)), len(scores))
+    return found.low, found.high
 
 
 def _bootstrap(scores: Sequence[Score], clusters: Sequence[str], seed: int) -> tuple[float | None, float | None]:

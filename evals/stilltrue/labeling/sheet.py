@@ -1,0 +1,177 @@
+"""The sheet: a sample with the labels that annotators have given so far, one JSON line a pair, saved after each label."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stilltrue.documents import InvalidData, explained
+from stilltrue.labeling.sampling import Sample
+from stilltrue.pairs import Adjudicated, Label, Labels, Pair, Statement
+from tombstore.clock import format_instant
+
+ADJUDICATED = "adjudicated"
+"""The name under which the final label of a disputed pair is kept."""
+
+_ID_DIGITS = 4
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Given(Label):
+    """A label with the annotator's note."""
+
+    note: str = ""
+
+
+class Item(_Record):
+    """A drawn pair. ``weight``: how many candidate pairs of its band it stands for. ``labels`` by annotator."""
+
+    id: str
+    agent: str
+    older: Statement
+    newer: Statement
+    similarity: float
+    band: str
+    weight: float
+    labels: dict[str, Given] = Field(default_factory=dict)
+
+
+class Design(_Record):
+    """The first line: how the sample was drawn. ``bands``: candidates and drawn pairs of each band of similarity."""
+
+    sample: int
+    seed: int
+    embedder: str
+    store: str
+    bands: dict[str, tuple[int, int]]
+
+
+@dataclass
+class Sheet:
+    """A sample under way. ``path`` is rewritten, whole or not at all, at each label."""
+
+    path: Path
+    design: Design
+    items: list[Item] = field(default_factory=list[Item])
+
+    def annotators(self) -> list[str]:
+        """Who has labelled anything, in order of appearance; adjudication is nobody."""
+        names = (name for item in self.items for name in item.labels if name != ADJUDICATED)
+        return list(dict.fromkeys(names))
+
+    def open(self, annotator: str) -> list[int]:
+        """Places of the pairs that this annotator has not labelled; for adjudication, of the disputed ones."""
+        return [
+            place
+            for place, item in enumerate(self.items)
+            if annotator not in item.labels and (annotator != ADJUDICATED or disputed(item))
+        ]
+
+    def label(self, place: int, annotator: str, label: Given) -> None:
+        """Set (or replace) a label and save."""
+        item = self.items[place]
+        self.items[place] = item.model_copy(update={"labels": {**item.labels, annotator: label}})
+        self.save()
+
+    def save(self) -> None:
+        """Write the file beside itself first, so that an interruption leaves the old or the new one."""
+        unfinished = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        lines = [self.design.model_dump_json(), *(item.model_dump_json(exclude_defaults=True) for item in self.items)]
+        unfinished.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+        unfinished.replace(self.path)
+
+
+def disputed(item: Item) -> bool:
+    """Two annotators decided differently, or one doubted."""
+    given = [label for name, label in item.labels.items() if name != ADJUDICATED]
+    return len({(one.relation, one.should_retire) for one in given}) > 1 or any(one.doubt for one in given)
+
+
+def new_sheet(path: Path, sample: Sample, *, size: int, seed: int, embedder: str, store: str) -> Sheet:
+    """A sheet of a fresh sample, saved. Raises FileExistsError rather than replace labels."""
+    items = [
+        Item(
+            id=f"pair-{number:0{_ID_DIGITS}}",
+            agent=one.older.agent_id,
+            older=Statement.model_validate({"text": one.older.text, "at": format_instant(one.older.created_at)}),
+            newer=Statement.model_validate({"text": one.newer.text, "at": format_instant(one.newer.created_at)}),
+            similarity=one.similarity,
+            band=one.band,
+            weight=one.weight,
+        )
+        for number, one in enumerate(sample.pairs, start=1)
+    ]
+    if path.exists():
+        raise FileExistsError(17, "exists already", str(path))
+    sheet = Sheet(path, Design(sample=size, seed=seed, embedder=embedder, store=store, bands=sample.bands), items)
+    sheet.save()
+    return sheet
+
+
+def read_sheet(path: Path) -> Sheet:
+    """Read a sheet. Raises InvalidData with file and line for what is not of its form."""
+    problems: list[str] = []
+    lines = path.read_bytes().splitlines()
+    if not lines:
+        raise InvalidData([f"{path}:1: the file is empty"])
+    read = [*_read(path, lines, problems)]
+    if problems:
+        raise InvalidData(problems)
+    design, *items = read
+    assert isinstance(design, Design)  # noqa: S101 - for the type checker; _read has complained otherwise
+    return Sheet(path, design, [item for item in items if isinstance(item, Item)])
+
+
+def _read(path: Path, lines: Sequence[bytes], problems: list[str]) -> Iterator[Design | Item]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield (Design if number == 1 else Item).model_validate_json(line)
+        except ValidationError as error:
+            problems += (f"{path}:{number}: {explained(dict(one))}" for one in error.errors())
+
+
+def as_pairs(sheet: Sheet) -> list[Pair]:
+    """The labelled pairs in the form of ``pairs.jsonl``; a dispute that nobody has adjudicated is ambiguous."""
+    return [_pair(item) for item in sheet.items if any(name != ADJUDICATED for name in item.labels)]
+
+
+def _pair(item: Item) -> Pair:
+    given = [label for name, label in item.labels.items() if name != ADJUDICATED][:2]
+    first, second = given[0], given[1] if len(given) > 1 else None
+    final = _final(item, first)
+    return Pair(
+        id=item.id,
+        group=item.id,
+        older=item.older,
+        newer=item.newer,
+        relation=final.relation,
+        should_retire=final.should_retire,
+        ambiguous=final.ambiguous,
+        family="own-store",
+        domain="own-store",
+        difficulty="medium",
+        split="test",
+        labels=Labels(first=_bare(first), second=second and _bare(second), adjudicated=final),
+        rationale=next((one.note for one in item.labels.values() if one.note), "labelled from a store"),
+        weight=item.weight,
+        stratum=item.band,
+    )
+
+
+def _final(item: Item, first: Given) -> Adjudicated:
+    if settled := item.labels.get(ADJUDICATED):
+        reason = settled.note or "adjudicated without a note"
+        return Adjudicated(**_bare(settled).model_dump(), ambiguous=settled.doubt, reason=reason)
+    if disputed(item):
+        label = {"relation": first.relation, "should_retire": first.should_retire}
+        return Adjudicated(**label, ambiguous=True, reason="the annotators differ or doubt; not adjudicated")
+    return Adjudicated(relation=first.relation, should_retire=first.should_retire)
+
+
+def _bare(label: Given) -> Label:
+    return Label(relation=label.relation, should_retire=label.should_retire, doubt=label.doubt)

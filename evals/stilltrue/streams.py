@@ -1,0 +1,125 @@
+"""Streams: whole small stores in which every pair that a candidate step proposes has been looked at."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
+
+from stilltrue.documents import InvalidData, load
+from stilltrue.records import FactId, Instant, Record, Text
+
+Edge: TypeAlias = tuple[str, str]
+"""(older, newer): ids of facts of one stream."""
+
+
+class StreamFact(Record):
+    """A fact as it was stored."""
+
+    id: FactId
+    at: Instant
+    text: Text
+
+
+class Supersession(Record):
+    """The older fact must be retired because of the newer one. ``why``: a line, where it is not plain to see."""
+
+    older: FactId
+    newer: FactId
+    why: Text | None = None
+
+
+class Stream(Record):
+    """One coherent world, told over time. ``supersessions``: every pair of which the older fact must be retired.
+
+    ``ambiguous``: pairs on which sensible readers differ; no figure counts them. ``reviewed``: how the rest was read.
+    """
+
+    stream: FactId
+    world: Text
+    domain: Text
+    languages: tuple[str, ...] = ("en",)
+    facts: Annotated[tuple[StreamFact, ...], Field(min_length=1)]
+    supersessions: tuple[Supersession, ...] = ()
+    ambiguous: tuple[Supersession, ...] = ()
+
+
+@dataclass(frozen=True)
+class Streams:
+    """All streams, and the pairs of each that a reader looked at and found to be no supersession."""
+
+    streams: tuple[Stream, ...]
+    looked_at: dict[str, frozenset[Edge]]
+    hashes: dict[str, str]
+
+
+def read_streams(root: Traversable) -> Streams:
+    """The streams in a folder (``*.yaml``) with ``looked_at.jsonl`` beside them. Raises InvalidData."""
+    problems: list[str] = []
+    hashes: dict[str, str] = {}
+    streams: list[Stream] = []
+    for document, stream in load(root, ".", Stream, problems, hashes):
+        problems += (document.complaint(place, text) for place, text in _complaints(stream))
+        streams.append(stream)
+    looked_at = _looked_at(root.joinpath("looked_at.jsonl"), problems) if streams else {}
+    if problems:
+        raise InvalidData(problems)
+    return Streams(tuple(streams), looked_at, hashes)
+
+
+def _complaints(stream: Stream) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What is wrong within one stream, with its place."""
+    facts: dict[str, StreamFact] = {}
+    for number, fact in enumerate(stream.facts):
+        if fact.id in facts:
+            yield ("facts", number, "id"), f"id: {fact.id!r} is used twice"
+        facts[fact.id] = fact
+    seen: set[Edge] = set()
+    for key in ("supersessions", "ambiguous"):
+        for number, pair in enumerate(getattr(stream, key)):
+            yield from ((((key, number)), text) for text in _wrong(pair, facts, seen))
+            seen.add((pair.older, pair.newer))
+
+
+def _wrong(pair: Supersession, facts: dict[str, StreamFact], seen: set[Edge]) -> Iterator[str]:
+    missing = [name for name in (pair.older, pair.newer) if name not in facts]
+    if missing:
+        yield f"no fact is named {missing[0]!r}"
+    elif facts[pair.older].at >= facts[pair.newer].at:
+        yield f"{pair.older!r} is not older than {pair.newer!r}"
+    if (pair.older, pair.newer) in seen:
+        yield f"the pair {pair.older!r}, {pair.newer!r} is listed twice"
+
+
+def _looked_at(file: Traversable, problems: list[str]) -> dict[str, frozenset[Edge]]:
+    """One line a stream: ``{"stream": ..., "pairs": [[older, newer], ...]}``."""
+    if not file.is_file():
+        problems.append(f"{file.name}: missing beside the streams: it lists the pairs that a reader has looked at")
+        return {}
+    found: dict[str, frozenset[Edge]] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            value = json.loads(line)
+            found[value["stream"]] = frozenset((older, newer) for older, newer in value["pairs"])
+        except (ValueError, KeyError, TypeError) as error:
+            problems.append(f"{file.name}:{number}: not of the form {{stream, pairs}}: {error}")
+    return found
+
+
+def in_order(stream: Stream) -> list[StreamFact]:
+    """The facts by time, of equal times by id."""
+    return sorted(stream.facts, key=lambda fact: (fact.at, fact.id))
+
+
+def unread(streams: Streams, proposed: dict[str, Sequence[Edge]]) -> list[str]:
+    """A line for each stream with pairs that the candidate step proposes and nobody has looked at."""
+    lines: list[str] = []
+    for stream in streams.streams:
+        told = {(pair.older, pair.newer) for pair in (*stream.supersessions, *stream.ambiguous)}
+        open_pairs = [edge for edge in proposed[stream.stream] if edge not in told | streams.looked_at[stream.stream]]
+        if open_pairs:
+            older, newer = open_pairs[0]
+            lines.append(f"{stream.stream}: {len(open_pairs)} proposed pairs nobody has read, first {older} → {newer}")
+    return lines
