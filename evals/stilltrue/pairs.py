@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from stilltrue.documents import InvalidData, explained
-from stilltrue.records import Instant, Text
+from stilltrue.records import Instant, Record, Text
 
 Relation = Literal["contradicts", "supersedes", "refines", "coexists", "duplicate", "unrelated"]
 RELATIONS: tuple[Relation, ...] = ("contradicts", "supersedes", "refines", "coexists", "duplicate", "unrelated")
@@ -25,18 +25,14 @@ Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.:-]*$")]
 CANARY = "stilltrue contradictions, not for training corpora, canary 5c1d0c52-6a41-4b7f-9a0e-2f6d8e0c7b3a"
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Statement(_Record):
+class Statement(Record):
     """A stored fact; ``at`` is when it was stored, None where a source does not tell."""
 
     text: Text
     at: Instant | None = None
 
 
-class Label(_Record):
+class Label(Record):
     """What one annotator says. ``doubt``: a sensible reader might decide ``should_retire`` the other way."""
 
     relation: Relation
@@ -60,7 +56,7 @@ class Adjudicated(Label):
     reason: Text | None = None
 
 
-class Labels(_Record):
+class Labels(Record):
     """Two annotators who didn't see each other's labels, and the outcome. ``second``: None where there was only one."""
 
     first: Label
@@ -76,10 +72,11 @@ class Labels(_Record):
         return self
 
 
-class Pair(_Record):
+class Pair(Record):
     """Two facts of one memory, the older stored first, and whether the older one must be retired.
 
-    Pairs that share facts or a story share a ``group``. ``source`` and ``licence`` are set on pairs from elsewhere.
+    Pairs that share facts or a story share a ``group``. ``source`` and ``licence`` are set on pairs from elsewhere,
+    ``weight`` (how many candidate pairs it stands for) and ``stratum`` on pairs drawn from a store.
     """
 
     id: Word
@@ -97,6 +94,8 @@ class Pair(_Record):
     rationale: Text
     source: Text | None = None
     licence: Text | None = None
+    weight: Annotated[float, Field(gt=0)] | None = None
+    stratum: Text | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> "Pair":
@@ -107,12 +106,12 @@ class Pair(_Record):
             final.ambiguous,
         ):
             raise ValueError("relation, should_retire and ambiguous are not those of labels.adjudicated")
-        if self.older.at and self.newer.at and self.older.at >= self.newer.at:
-            raise ValueError("the older fact is not older than the newer one")
+        if self.older.at and self.newer.at and self.older.at > self.newer.at:
+            raise ValueError("the older fact is newer than the newer one")
         return self
 
 
-class Header(_Record):
+class Header(Record):
     """The first line of a file of pairs: what it is, under which licence, and the hash of all lines after it."""
 
     dataset: Text

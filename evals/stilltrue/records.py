@@ -45,11 +45,13 @@ NOT_BLANK = r"\S"
 Text = Annotated[str, Field(pattern=NOT_BLANK)]
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
+    """What all records of data files are: frozen, and without unknown keys."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Remember(_Record):
+class Remember(Record):
     """Store a fact. ``id`` is the scenario's own name for it; systems never see it. ``shared``: for all agents."""
 
     id: FactId
@@ -58,7 +60,7 @@ class Remember(_Record):
     shared: bool = False
 
 
-class Update(_Record):
+class Update(Record):
     """Correct the fact ``target``: it is retired, ``id`` takes its place."""
 
     target: FactId
@@ -66,32 +68,32 @@ class Update(_Record):
     text: Text
 
 
-class Target(_Record):
+class Target(Record):
     """The fact that forget, pin, unpin or write_back is about."""
 
     target: FactId
 
 
-class Consolidate(_Record):
+class Consolidate(Record):
     """Run a maintenance cycle: always, or (``if_due``) only when the system's own threshold is reached."""
 
     if_due: bool = False
 
 
-class Dump(_Record):
+class Dump(Record):
     """An export of the whole memory, under a name."""
 
     name: FactId
 
 
-class Read(_Record):
+class Read(Record):
     """Recalls that nobody scores; they count as accesses of what is returned."""
 
     query: Text
     times: Annotated[int, Field(ge=1, le=100)] = 1
 
 
-class Ask(_Record):
+class Ask(Record):
     """A question, the facts that answer it now (gold) and the retired facts about the same thing (forbidden).
 
     ``implied``: facts that no operation retired and that are no longer true all the same. ``as_of`` asks about a past
@@ -121,7 +123,7 @@ OPERATIONS = (
 )
 
 
-class Step(_Record):
+class Step(Record):
     """One thing that happens: an optional instant and exactly one operation."""
 
     at: Instant | None = None
@@ -146,7 +148,7 @@ class Step(_Record):
         return self
 
 
-class Scenario(_Record):
+class Scenario(Record):
     """A short history of one memory with questions in it; ``background`` names facts that are loaded first."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
@@ -158,7 +160,7 @@ class Scenario(_Record):
 Failure = Literal["leak", "shrink", "displacement", "over_retirement"]
 
 
-class Generated(_Record):
+class Generated(Record):
     """How a family was generated: with the same vocabulary, the same arguments give the same scenarios."""
 
     kind: Text
@@ -169,7 +171,7 @@ class Generated(_Record):
     vocabulary: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Family(_Record):
+class Family(Record):
     """Scenarios that answer one question. ``reveals`` names the failures that its controls must show (METRICS.md).
 
     ``seen_in``: public reports of the failure. ``languages`` (ISO 639-1) and ``weaknesses`` stand on the family's card.
@@ -187,7 +189,7 @@ class Family(_Record):
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
 
 
-class BackgroundFact(_Record):
+class BackgroundFact(Record):
     """A live fact that has nothing to do with the questions."""
 
     id: Annotated[str, Field(pattern=r"^bg-[a-z0-9][a-z0-9_-]*$")]
@@ -195,7 +197,7 @@ class BackgroundFact(_Record):
     text: Text
 
 
-class Background(_Record):
+class Background(Record):
     """A named body of unrelated live facts, which puts ranking under pressure."""
 
     background: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
@@ -203,7 +205,7 @@ class Background(_Record):
     facts: Annotated[tuple[BackgroundFact, ...], Field(min_length=1)]
 
 
-class Probe(_Record):
+class Probe(Record):
     """One attribute of a dose world: what is true now, the outdated statements about it, and queries for it."""
 
     id: FactId
@@ -212,7 +214,7 @@ class Probe(_Record):
     queries: Annotated[tuple[Text, ...], Field(min_length=1)]
 
 
-class DoseWorld(_Record):
+class DoseWorld(Record):
     """One coherent world for dose-response studies: probes, and the hand-written backgrounds that go with them."""
 
     world: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]

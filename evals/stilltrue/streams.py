@@ -56,14 +56,14 @@ class Streams:
 
 
 def read_streams(root: Traversable) -> Streams:
-    """The streams in a folder (``*.yaml``) with ``looked_at.jsonl`` beside them. Raises InvalidData."""
+    """The streams below a folder (``streams/*.yaml``) with ``looked_at.jsonl`` beside them. Raises InvalidData."""
     problems: list[str] = []
     hashes: dict[str, str] = {}
     streams: list[Stream] = []
-    for document, stream in load(root, ".", Stream, problems, hashes):
+    for document, stream in load(root, "streams", Stream, problems, hashes):
         problems += (document.complaint(place, text) for place, text in _complaints(stream))
         streams.append(stream)
-    looked_at = _looked_at(root.joinpath("looked_at.jsonl"), problems) if streams else {}
+    looked_at = _looked_at(root.joinpath("streams", "looked_at.jsonl"), problems) if streams else {}
     if problems:
         raise InvalidData(problems)
     return Streams(tuple(streams), looked_at, hashes)

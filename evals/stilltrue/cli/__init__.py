@@ -2,7 +2,7 @@
 
 import typer
 
-from stilltrue.cli import audit, compare, conform, evals, generate, list_, validate
+from stilltrue.cli import agreement, audit, compare, conform, evals, generate, label, list_, validate
 
 app = typer.Typer(
     name="stilltrue",
@@ -13,7 +13,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 pass, 1 a gate failed, 2 wrong usage or data, 3 inconclusive.",
 )
-for command in (evals, compare, conform, audit, validate, generate, list_):
+for command in (evals, compare, conform, audit, label, agreement, validate, generate, list_):
     app.command(name=command.__name__.rpartition(".")[2].rstrip("_"), no_args_is_help=command.NEEDS_ARGUMENTS)(
         command.run
     )

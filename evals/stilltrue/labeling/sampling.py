@@ -1,15 +1,15 @@
 """Draws candidate pairs from a store: stratified by similarity, seeded, each pair with the weight that undoes the draw.
 
-Pairs that are worth a label are rare, and most of them are similar; a plain random draw would hardly see one. So the
-candidate pairs (cosine of at least 0.3, ten neighbors a fact) are divided into bands of similarity, the sample is spread
-evenly over the bands (what a small band can't give goes to the others), and within a band every pair is as likely as
-any other. ``weight`` is the number of candidate pairs that a drawn one stands for: band size / drawn.
+Pairs that are worth a label are rare, and most of them are similar; a plain random draw would hardly see one. So
+the candidate pairs (cosine of at least 0.3, ten neighbors a fact) are divided into bands of similarity, the sample is
+spread evenly over the bands (what a small band can't give goes to the others), and within a band every pair is as
+likely as any other. ``weight`` is the number of candidate pairs that a drawn one stands for: band size / drawn.
 """
 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +55,8 @@ def draw(facts: Sequence[Fact], embed: Embed, *, size: int, seed: int) -> Sample
     drawn: list[Drawn] = []
     for band in BANDS:
         pairs, number = by_band[band], shares[band]
-        for place in random.choice(len(pairs), number, replace=False).tolist() if number else ():
-            one = pairs[place]
-            drawn.append(Drawn(one.older, one.newer, one.similarity, band, len(pairs) / number))
+        places: list[int] = random.choice(np.arange(len(pairs)), number, replace=False).tolist() if number else []
+        drawn += (replace(pairs[place], weight=len(pairs) / number) for place in places)
     order = random.permutation(len(drawn)).tolist()
     return Sample(tuple(drawn[place] for place in order), {band: (len(by_band[band]), shares[band]) for band in BANDS})
 
@@ -77,7 +76,7 @@ def _candidates(facts: Sequence[Fact], embed: Embed) -> list[tuple[Fact, Fact, f
 
 
 def spread(size: int, available: dict[str, int]) -> dict[str, int]:
-    """How many to draw from each band: even shares; what a small band lacks goes to the others, the later ones first."""
+    """How many to draw from each band: even shares; what a small band lacks goes to the others, later ones first."""
     shares = dict.fromkeys(available, 0)
     left = min(size, sum(available.values()))
     while left:

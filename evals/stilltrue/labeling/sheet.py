@@ -1,15 +1,16 @@
-"""The sheet: a sample with the labels that annotators have given so far, one JSON line a pair, saved after each label."""
+"""The sheet: a sample with the labels given so far, one JSON line a pair, saved after each label."""
 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from stilltrue.documents import InvalidData, explained
 from stilltrue.labeling.sampling import Sample
 from stilltrue.pairs import Adjudicated, Label, Labels, Pair, Statement
+from stilltrue.records import Record
 from tombstore.clock import format_instant
 
 ADJUDICATED = "adjudicated"
@@ -18,17 +19,13 @@ ADJUDICATED = "adjudicated"
 _ID_DIGITS = 4
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class Given(Label):
     """A label with the annotator's note."""
 
     note: str = ""
 
 
-class Item(_Record):
+class Item(Record):
     """A drawn pair. ``weight``: how many candidate pairs of its band it stands for. ``labels`` by annotator."""
 
     id: str
@@ -41,7 +38,7 @@ class Item(_Record):
     labels: dict[str, Given] = Field(default_factory=dict)
 
 
-class Design(_Record):
+class Design(Record):
     """The first line: how the sample was drawn. ``bands``: candidates and drawn pairs of each band of similarity."""
 
     sample: int
@@ -168,8 +165,8 @@ def _final(item: Item, first: Given) -> Adjudicated:
         reason = settled.note or "adjudicated without a note"
         return Adjudicated(**_bare(settled).model_dump(), ambiguous=settled.doubt, reason=reason)
     if disputed(item):
-        label = {"relation": first.relation, "should_retire": first.should_retire}
-        return Adjudicated(**label, ambiguous=True, reason="the annotators differ or doubt; not adjudicated")
+        reason = "the annotators differ or doubt; not adjudicated"
+        return Adjudicated(relation=first.relation, should_retire=first.should_retire, ambiguous=True, reason=reason)
     return Adjudicated(relation=first.relation, should_retire=first.should_retire)
 
 
