@@ -198,7 +198,9 @@ def test_the_summary_has_verdicts_first_and_then_a_line_for_each_policy_and_stra
     assert lines[4].startswith("| retrieval | ✅ pass | no stale fact returned")
     assert "## Policies × strategies, k = 3" in lines
     answered = lines[lines.index("## Answers") + 2 :]
-    assert answered[0] == "| question | yes, with the strategy where the figure is highest | no, 0 with every strategy |"
+    assert (
+        answered[0] == "| question | yes, with the strategy where the figure is highest | no, 0 with every strategy |"
+    )
     assert answered[2].startswith("| Which returns retired facts? | append_only ")
     assert answered[2].endswith(" % with bm25 | tombstone |")
     assert "## Changed since the baseline" not in lines  # there was none
