@@ -20,6 +20,7 @@ Script = Callable[..., subprocess.CompletedProcess[str]]
 Write = Callable[..., Path]
 
 COMMANDS = sorted(info.name for info in stilltrue.cli.app.registered_commands if info.name)
+WRITERS = ("generate", "label")  # they write a file, and say so in a line
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
@@ -35,8 +36,8 @@ def lines(result: Any) -> list[str]:
 # Help
 
 
-def test_there_are_seven_commands() -> None:
-    assert COMMANDS == ["audit", "compare", "conform", "evals", "generate", "list", "validate"]
+def test_the_commands() -> None:
+    assert COMMANDS == ["agreement", "audit", "compare", "conform", "evals", "generate", "label", "list", "validate"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -47,7 +48,7 @@ def test_a_commands_help_says_what_it_does_and_gives_an_example(stilltrue: Run, 
         shown = " ".join(result.stdout.replace("│", " ").split())
         assert f"Usage: stilltrue {command}" in shown
         assert f"Example: stilltrue {command}" in shown
-        assert ("--json" in shown) == (command != "generate")  # which writes a file, and says so in a line
+        assert ("--json" in shown) == (command not in WRITERS)
 
 
 def test_the_help_lists_every_command_and_the_exit_codes(script: Script) -> None:
@@ -59,7 +60,9 @@ def test_the_help_lists_every_command_and_the_exit_codes(script: Script) -> None
     assert "Exit codes: 0 pass, 1 a gate failed, 2 wrong usage or data, 3 inconclusive." in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [(), ("audit",), ("compare",), ("conform",), ("generate",)])
+@pytest.mark.parametrize(
+    "arguments", [(), ("agreement",), ("audit",), ("compare",), ("conform",), ("generate",), ("label",)]
+)
 def test_a_command_that_is_not_complete_shows_its_help(stilltrue: Run, arguments: tuple[str, ...]) -> None:
     result = stilltrue(*arguments)
     assert result.exit_code == 2

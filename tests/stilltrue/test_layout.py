@@ -90,6 +90,8 @@ def test_the_harness_meets_the_reference_store_in_few_places() -> None:
         "cli/audit.py",
         "cli/conform.py",
         "cli/evals.py",  # only for ModelNotFound
+        "cli/label.py",
+        "labeling/sampling.py",  # draws pairs from a store
         "plugins.py",
         "systems/eager.py",  # a control: the reference store with hasty corrections
         "systems/tombstore.py",

@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stilltrue.pairs import Statement
 from tombstore.candidates import similar_pairs
+from tombstore.clock import format_instant
 from tombstore.fact import Fact
 
 EDGES = (0.45, 0.6, 0.75)
@@ -29,8 +31,9 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 class Drawn:
     """One pair of the sample. ``weight``: how many candidate pairs of its band it stands for."""
 
-    older: Fact
-    newer: Fact
+    agent: str
+    older: Statement
+    newer: Statement
     similarity: float
     band: str
     weight: float
@@ -49,7 +52,7 @@ def draw(facts: Sequence[Fact], embed: Embed, *, size: int, seed: int) -> Sample
     by_band: defaultdict[str, list[Drawn]] = defaultdict(list)
     for older, newer, cosine in _candidates(facts, embed):
         band = BANDS[bisect_right(EDGES, cosine)]
-        by_band[band].append(Drawn(older, newer, round(cosine, 4), band, 1.0))
+        by_band[band].append(Drawn(older.agent_id, _stated(older), _stated(newer), round(cosine, 4), band, 1.0))
     shares = spread(size, {band: len(by_band[band]) for band in BANDS})
     random = np.random.default_rng(seed)
     drawn: list[Drawn] = []
@@ -57,8 +60,12 @@ def draw(facts: Sequence[Fact], embed: Embed, *, size: int, seed: int) -> Sample
         pairs, number = by_band[band], shares[band]
         places: list[int] = random.choice(np.arange(len(pairs)), number, replace=False).tolist() if number else []
         drawn += (replace(pairs[place], weight=len(pairs) / number) for place in places)
-    order = random.permutation(len(drawn)).tolist()
+    order: list[int] = random.permutation(len(drawn)).tolist()
     return Sample(tuple(drawn[place] for place in order), {band: (len(by_band[band]), shares[band]) for band in BANDS})
+
+
+def _stated(fact: Fact) -> Statement:
+    return Statement.model_validate({"text": fact.text, "at": format_instant(fact.created_at)})
 
 
 def _candidates(facts: Sequence[Fact], embed: Embed) -> list[tuple[Fact, Fact, float]]:

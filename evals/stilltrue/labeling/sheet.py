@@ -11,7 +11,6 @@ from stilltrue.documents import InvalidData, explained
 from stilltrue.labeling.sampling import Sample
 from stilltrue.pairs import Adjudicated, Label, Labels, Pair, Statement
 from stilltrue.records import Record
-from tombstore.clock import format_instant
 
 ADJUDICATED = "adjudicated"
 """The name under which the final label of a disputed pair is kept."""
@@ -94,9 +93,9 @@ def new_sheet(path: Path, sample: Sample, *, size: int, seed: int, embedder: str
     items = [
         Item(
             id=f"pair-{number:0{_ID_DIGITS}}",
-            agent=one.older.agent_id,
-            older=Statement.model_validate({"text": one.older.text, "at": format_instant(one.older.created_at)}),
-            newer=Statement.model_validate({"text": one.newer.text, "at": format_instant(one.newer.created_at)}),
+            agent=one.agent,
+            older=one.older,
+            newer=one.newer,
             similarity=one.similarity,
             band=one.band,
             weight=one.weight,
