@@ -30,8 +30,8 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def figures(session: nox.Session) -> None:
     """Check the README's figures against the run in reports/."""
-    session.install(*CONSTRAINED, "pytest")
-    session.run("pytest", "tests/figures", env={**SAFE, "PYTHONPATH": "evals"})
+    session.install(*CONSTRAINED, "-e", ".", "pytest")
+    session.run("pytest", "tests/figures", env=SAFE)
 
 
 @nox.session
