@@ -1,0 +1,136 @@
+"""Importers: readers of data sets that the field trusts, one file each, with ``make()`` returning an Importer.
+
+An importer reads a local copy; nothing is downloaded. What it can't read is named with its line, never dropped in
+silence. Labels are their authors'; how they become ours stands in each importer's documentation.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from stilltrue.documents import explained
+from stilltrue.pairs import RETIRING, Adjudicated, Label, Labels, Pair, Relation, Statement
+from stilltrue.records import Family
+
+INFERENCE: Mapping[str, Relation] = {
+    "contradiction": "contradicts",
+    "contradictory": "contradicts",
+    "refutes": "contradicts",
+    "refuted": "contradicts",
+    "entailment": "refines",
+    "supports": "refines",
+    "supported": "refines",
+    "neutral": "coexists",
+    "not enough info": "coexists",
+    "nei": "coexists",
+    "c": "contradicts",
+    "e": "refines",
+    "n": "coexists",
+}
+"""Labels of natural language inference and fact verification, in small letters. A contradiction of two sentences isn't
+yet a stale fact: such data tell about false alarms more than about recall."""
+
+Record = TypeVar("Record", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a user may say. ``columns``: our name to theirs; ``relations``: their label to ours (both for ``table``)."""
+
+    source: str
+    licence: str
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
+    relations: Mapping[str, Relation] = field(default_factory=dict[str, Relation])
+
+
+@dataclass(slots=True)
+class Imported:
+    """What was read. ``problems``: a line for each malformed row; ``left_out``: well-formed rows without use, by why."""
+
+    rows: int = 0
+    pairs: list[Pair] = field(default_factory=list[Pair])
+    families: list[Family] = field(default_factory=list[Family])
+    problems: list[str] = field(default_factory=list[str])
+    left_out: Counter[str] = field(default_factory=Counter[str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importer:
+    """``source`` and ``licence`` as their authors state them. ``read`` raises OSError, InvalidData when nothing fits."""
+
+    name: str
+    gives: Literal["pairs", "scenarios"]
+    source: str
+    licence: str
+    read: Callable[[Path, Options], Imported]
+
+
+def lines(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a JSONL file, each with "file:line"; what isn't an object becomes a problem."""
+    for number, raw in enumerate(path.read_bytes().splitlines(), start=1):
+        if not raw.strip():
+            continue
+        found.rows += 1
+        place = f"{path}:{number}"
+        try:
+            value = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+        except ValueError as error:
+            found.problems.append(f"{place}: not JSON: {error}")
+            continue
+        if isinstance(value, dict):
+            yield place, value
+        else:
+            found.problems.append(f"{place}: expected an object, got {type(value).__name__}")
+
+
+def row(model: type[Record], value: Any, place: str, found: Imported) -> Record | None:
+    """The value as a record, or None after its problems are noted."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        found.problems += (f"{place}: {explained(dict(one))}" for one in error.errors())
+        return None
+
+
+def pair(
+    *, id: str, group: str, older: Statement, newer: Statement, relation: Relation, said: str, options: Options, **more: Any
+) -> Pair:
+    """A pair with its authors' label (``said``), in the split ``external``."""
+    label = Label(relation=relation, should_retire=relation in RETIRING)
+    name = word(options.source)
+    return Pair.model_validate(
+        {
+            "id": word(f"{name}-{id}"),
+            "group": word(f"{name}-{group}"),
+            "older": older,
+            "newer": newer,
+            "relation": relation,
+            "should_retire": label.should_retire,
+            "family": name,
+            "domain": "external",
+            "difficulty": "medium",
+            "split": "external",
+            "labels": Labels(first=label, second=None, adjudicated=Adjudicated(**label.model_dump())),
+            "rationale": f"the authors' label: {said}",
+            "source": options.source,
+            "licence": options.licence,
+            **more,
+        }
+    )
+
+
+def word(text: str) -> str:
+    """The text as an id: small letters, digits, dots and dashes."""
+    return re.sub(r"[^a-z0-9_.:-]+", "-", text.lower()).strip("-._:") or "none"
+
+
+def digest(text: str) -> str:
+    """A short, stable name for a text, by which pairs that share it are grouped."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
