@@ -3,7 +3,8 @@
 from tombstore.plugins import UnknownPlugin, check, make, names, summaries
 
 DOSES = "stilltrue.doses"
+IMPORTERS = "stilltrue.importers"
 METRICS = "stilltrue.metrics"
 SYSTEMS = "stilltrue.systems"
 
-__all__ = ["DOSES", "METRICS", "SYSTEMS", "UnknownPlugin", "check", "make", "names", "summaries"]
+__all__ = ["DOSES", "IMPORTERS", "METRICS", "SYSTEMS", "UnknownPlugin", "check", "make", "names", "summaries"]

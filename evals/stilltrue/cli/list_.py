@@ -16,6 +16,7 @@ _PACKAGES = {
     "systems": "stilltrue.systems",
     "metrics": "stilltrue.metrics",
     "doses": "stilltrue.doses",
+    "importers": "stilltrue.importers",
 }
 KINDS = (*_PACKAGES, "scenarios", "families", "backgrounds", "generators")
 

@@ -4,7 +4,9 @@ An importer reads a local copy; nothing is downloaded. What it can't read is nam
 silence. Labels are their authors'; how they become ours stands in each importer's documentation.
 """
 
+import csv
 import hashlib
+import io
 import json
 import re
 from collections import Counter
@@ -15,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from stilltrue.documents import explained
+from stilltrue.documents import InvalidData, explained
 from stilltrue.pairs import RETIRING, Adjudicated, Label, Labels, Pair, Relation, Statement
 from stilltrue.records import Family
 
@@ -90,6 +92,36 @@ def lines(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
             found.problems.append(f"{place}: expected an object, got {type(value).__name__}")
 
 
+def table_rows(
+    path: Path, found: Imported, *, delimiter: str, quoting: int = csv.QUOTE_MINIMAL
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a table with a head, each with "file:line"; a row with too few or too many cells is a problem."""
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InvalidData([f"{path}:{line}: not UTF-8 text ({error.reason} at byte {error.start})"]) from None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)  # type: ignore[arg-type]
+    head = next(reader, [])
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            found.problems.append(f"{path}:{line}: {error}")
+            continue
+        if cells is None:
+            return
+        if not cells:
+            continue
+        found.rows += 1
+        if len(cells) == len(head):
+            yield f"{path}:{line}", dict(zip(head, cells, strict=True))
+        else:
+            found.problems.append(f"{path}:{line}: {len(cells)} cells, the head has {len(head)}")
+
+
 def row(model: type[Record], value: Any, place: str, found: Imported) -> Record | None:
     """The value as a record, or None after its problems are noted."""
     try:
@@ -100,7 +132,15 @@ def row(model: type[Record], value: Any, place: str, found: Imported) -> Record 
 
 
 def pair(
-    *, id: str, group: str, older: Statement, newer: Statement, relation: Relation, said: str, options: Options, **more: Any
+    *,
+    id: str,
+    group: str,
+    older: Statement,
+    newer: Statement,
+    relation: Relation,
+    said: str,
+    options: Options,
+    **more: Any,
 ) -> Pair:
     """A pair with its authors' label (``said``), in the split ``external``."""
     label = Label(relation=relation, should_retire=relation in RETIRING)

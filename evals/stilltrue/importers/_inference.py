@@ -1,6 +1,7 @@
 """What the importers of sentence pairs with an inference label share."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,16 @@ class Sentences(BaseModel):
     older: Text
     newer: Text
     label: str
+    source: str | None = None
+    licence: str | None = None
 
 
 Rows = Callable[[Path, Imported], Iterator[tuple[str, Any]]]
 
 
-def reader(convert: Callable[[dict[str, Any]], dict[str, Any]], rows: Rows = lines) -> Callable[[Path, Options], Imported]:
+def reader(
+    convert: Callable[[dict[str, Any]], dict[str, Any]], rows: Rows = lines
+) -> Callable[[Path, Options], Imported]:
     """A ``read`` that converts each row's keys into Sentences; KeyError names a key that is missing."""
 
     def read(path: Path, options: Options) -> Imported:
@@ -56,9 +61,14 @@ def _add(sentences: Sentences, place: str, found: Imported, options: Options) ->
             newer=Statement(text=sentences.newer),
             relation=INFERENCE[label],
             said=sentences.label,
-            options=options,
+            options=_of_row(sentences, options),
         )
         found.pairs.append(made)
+
+
+def _of_row(sentences: Sentences, options: Options) -> Options:
+    """Where a row states its own source and licence, they count."""
+    return replace(options, source=sentences.source or options.source, licence=sentences.licence or options.licence)
 
 
 def first(value: dict[str, Any], *keys: str) -> Any:

@@ -1,0 +1,75 @@
+"""LoCoMo: very long conversations with questions about them, JSON (locomo10.json)."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from stilltrue.importers import Imported, Importer, Options, word
+from stilltrue.importers._histories import family, objects, remember, scenario
+
+_ADVERSARIAL = 5
+_SESSION = re.compile(r"session_(\d+)$")
+
+
+def make() -> Importer:
+    """Each turn → a fact of its session's time, each question → asked at the end, its evidence turns are gold.
+
+    Nothing is retired in it, so it tells about recall, not about stale facts. Adversarial questions (category 5, without
+    an answer) and questions whose evidence isn't in the conversation are left out.
+    """
+    return Importer(name="locomo", gives="scenarios", source="locomo", licence="CC BY-NC 4.0", read=_read)
+
+
+def _read(path: Path, options: Options) -> Imported:
+    found = Imported()
+    scenarios = [
+        made
+        for place, value in objects(path, found)
+        if (steps := _steps(place, value, found))
+        and (made := scenario(word(str(value.get("sample_id", found.rows))), "conversation", steps, place, found))
+    ]
+    if scenarios:
+        question = "Does recall find the turns that answer a question about a long conversation?"
+        found.families.append(family("locomo", question, scenarios, options.source, options.licence, implied=False))
+    return found
+
+
+def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str, Any]]:
+    try:
+        told = dict(_turns(value["conversation"]))
+        questions = [(str(one["question"]), one.get("evidence") or [], one.get("category")) for one in value["qa"]]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        found.problems.append(f"{place}: not a LoCoMo conversation: {type(error).__name__}: {error}")
+        return []
+    steps = [remember(_name(turn), at, text) for turn, (at, text) in told.items()]
+    end = max((at for at, _ in told.values()), default=datetime(2023, 1, 1, tzinfo=UTC)) + timedelta(hours=1)
+    for query, evidence, category in questions:
+        gold = [turn for turn in evidence if turn in told]
+        if category == _ADVERSARIAL:
+            found.left_out["an adversarial question, which has no answer"] += 1
+        elif not gold:
+            found.left_out["a question without evidence in the conversation"] += 1
+        else:
+            steps.append({"at": end, "ask": {"query": query, "gold": [_name(turn) for turn in dict.fromkeys(gold)]}})
+    return steps
+
+
+def _turns(conversation: dict[str, Any]) -> Iterator[tuple[str, tuple[datetime, str]]]:
+    """(dia_id, (instant, text)) of every turn that says something, seconds apart within its session."""
+    for key, turns in conversation.items():
+        if not (session := _SESSION.match(key)):
+            continue
+        start = _instant(conversation[f"session_{session[1]}_date_time"])
+        for number, turn in enumerate(turns):
+            if str(turn.get("text", "")).strip():
+                yield turn["dia_id"], (start + timedelta(seconds=number), f"{turn['speaker']}: {turn['text']}")
+
+
+def _instant(text: str) -> datetime:
+    return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+
+
+def _name(turn: str) -> str:
+    return word(turn.replace(":", "-"))
