@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -30,15 +30,14 @@ def _listed(path: Path) -> list[Any]:
     if path.suffix == ".parquet":
         import pyarrow.parquet as parquet
 
-        table: Any = parquet.read_table(path)
-        return table.to_pylist()
+        return list(cast("Any", parquet.read_table(path)).to_pylist())
     try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
+        value: Any = json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InvalidData([f"{path}: not UTF-8 text ({error.reason} at byte {error.start})"]) from None
     except json.JSONDecodeError as error:
         raise InvalidData([f"{path}:{error.lineno}: not JSON: {error.msg}"]) from None
-    return value if isinstance(value, list) else [value]
+    return cast("list[Any]", value) if isinstance(value, list) else [value]
 
 
 def scenario(name: str, domain: str, steps: list[dict[str, Any]], place: str, found: Imported) -> Scenario | None:

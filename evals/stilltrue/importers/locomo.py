@@ -6,10 +6,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from stilltrue.importers import Imported, Importer, Options, word
 from stilltrue.importers._histories import family, objects, remember, scenario
+from stilltrue.records import Text
 
 _ADVERSARIAL = 5
+
+
+class _Question(BaseModel):
+    question: Text
+    evidence: list[str] | None = None
+    category: int | None = None
+
+
 _SESSION = re.compile(r"session_(\d+)$")
 
 
@@ -39,20 +50,22 @@ def _read(path: Path, options: Options) -> Imported:
 def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str, Any]]:
     try:
         told = dict(_turns(value["conversation"]))
-        questions = [(str(one["question"]), one.get("evidence") or [], one.get("category")) for one in value["qa"]]
+        questions = [_Question.model_validate(one) for one in value["qa"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         found.problems.append(f"{place}: not a LoCoMo conversation: {type(error).__name__}: {error}")
         return []
     steps = [remember(_name(turn), at, text) for turn, (at, text) in told.items()]
     end = max((at for at, _ in told.values()), default=datetime(2023, 1, 1, tzinfo=UTC)) + timedelta(hours=1)
-    for query, evidence, category in questions:
-        gold = [turn for turn in evidence if turn in told]
-        if category == _ADVERSARIAL:
+    for one in questions:
+        gold = [turn for turn in one.evidence or () if turn in told]
+        if one.category == _ADVERSARIAL:
             found.left_out["an adversarial question, which has no answer"] += 1
         elif not gold:
             found.left_out["a question without evidence in the conversation"] += 1
         else:
-            steps.append({"at": end, "ask": {"query": query, "gold": [_name(turn) for turn in dict.fromkeys(gold)]}})
+            steps.append(
+                {"at": end, "ask": {"query": one.question, "gold": [_name(turn) for turn in dict.fromkeys(gold)]}}
+            )
     return steps
 
 

@@ -14,8 +14,8 @@ _KIND = "knowledge-update"
 def make() -> Importer:
     """Turns of the user, and turns marked as evidence → facts of their session's time; the question → asked at its date.
 
-    The evidence of the last answer session is gold. Evidence of earlier ones is ``implied``: no longer true though nobody retired it
-    (corrections are implied). Questions of other types are left out.
+    The evidence of the last answer session is gold. That of earlier ones is ``implied``: no longer true though nobody
+    retired it. Questions of other types are left out.
     """
     return Importer(name="longmemeval", gives="scenarios", source="longmemeval", licence="MIT", read=_read)
 

@@ -16,8 +16,9 @@ _FACT = re.compile(r"^\s*(\d+)\.\s+(.+?)\s*$", re.MULTILINE)
 def make() -> Importer:
     """Each numbered fact → a fact, a minute apart in order of number; each single-hop question → asked at the end.
 
-    Gold is the last fact that ends in an accepted answer and is worded most like the question; facts with the same words before another
-    ending, and a lower number, are ``implied``. Multi-hop questions, and those for which no fact is found, are left out.
+    Gold is the fact that ends in an accepted answer and is worded most like the question, the last of equal ones. Facts
+    with a lower number and the same words before another ending are ``implied``. Multi-hop questions are left out, and
+    those for which no fact is found.
     """
     return Importer(name="memoryagentbench", gives="scenarios", source="memoryagentbench", licence="MIT", read=_read)
 
@@ -39,7 +40,8 @@ def _read(path: Path, options: Options) -> Imported:
 
 
 def _source(value: dict[str, Any]) -> str:
-    return str((value.get("metadata") or {}).get("source") or "unnamed")
+    metadata: Any = value.get("metadata")
+    return str(metadata.get("source", "unnamed")) if isinstance(metadata, dict) else "unnamed"
 
 
 def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str, Any]]:

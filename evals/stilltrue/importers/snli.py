@@ -7,7 +7,7 @@ from stilltrue.importers._inference import first, reader
 
 
 def make() -> Importer:
-    """Premise → older, hypothesis → newer; pairs of one caption or premise are one group. ``-`` (no gold) is left out."""
+    """Premise → older, hypothesis → newer; pairs of one caption or premise are a group. No gold (``-``): left out."""
     return Importer(
         name="snli",
         gives="pairs",

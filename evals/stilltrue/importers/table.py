@@ -40,7 +40,7 @@ def _read(path: Path, options: Options) -> Imported:
         hint = did_you_mean(unknown[0], Row.model_fields)
         raise InvalidData([f"unknown column {unknown[0]!r}{hint}; ours are {known}"])
     found = Imported()
-    labels = {**INFERENCE, **_TRUTHS, **{name: name for name in RELATIONS}}
+    labels: dict[str, Relation] = {**INFERENCE, **_TRUTHS, **{name: name for name in RELATIONS}}
     labels |= {label.lower(): relation for label, relation in options.relations.items()}
     for place, value in _rows(path, found):
         named = {ours: value.get(options.columns.get(ours, ours)) for ours in Row.model_fields}
