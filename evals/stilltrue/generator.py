@@ -84,8 +84,8 @@ def generate(
 
 
 def as_yaml(family: Family) -> str:
-    """The family as a scenario file holds it: YAML, one step a line."""
-    head = family.model_dump(mode="json", include={"family", "question", "generated"})
+    """The family as a scenario file holds it: YAML, one step a line, what is unset left out."""
+    head = family.model_dump(mode="json", exclude={"scenarios"}, exclude_defaults=True)
     lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
     lines.append("scenarios:")
     for scenario in family.scenarios:

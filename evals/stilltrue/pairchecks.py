@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from stilltrue.pairs import CANARY, Pair, PairSet, counted
@@ -29,18 +29,21 @@ class Neighbors:
     test: str
 
 
-def problems(path: Path, found: PairSet, *, strict: bool = True) -> list[str]:
-    """A line for each thing that is wrong. ``strict``: also what only a published set must have."""
+def problems(path: Traversable, found: PairSet, *, strict: bool = True) -> list[str]:
+    """A line for each thing that is wrong. ``strict``: also what only a published set must have.
+
+    A store, and sets from elsewhere, repeat texts; a published set doesn't.
+    """
     return [
         *_header(path, found, strict=strict),
         *_groups(path, found),
-        *_repeated(path, found),
+        *(_repeated(path, found) if strict else ()),
         *_near(path, found),
         *(_balance(path, found.pairs) if strict else ()),
     ]
 
 
-def _header(path: Path, found: PairSet, *, strict: bool) -> Iterator[str]:
+def _header(path: Traversable, found: PairSet, *, strict: bool) -> Iterator[str]:
     if found.header is None:
         if strict:
             yield f"{path}:1: no header line (dataset, version, licence, canary, sha256)"
@@ -54,7 +57,7 @@ def _header(path: Path, found: PairSet, *, strict: bool) -> Iterator[str]:
         yield f"{path}:1: the canary is not {CANARY!r}"
 
 
-def _groups(path: Path, found: PairSet) -> Iterator[str]:
+def _groups(path: Traversable, found: PairSet) -> Iterator[str]:
     first: dict[str, Pair] = {}
     for pair in found.pairs:
         other = first.setdefault(pair.group, pair)
@@ -65,7 +68,7 @@ def _groups(path: Path, found: PairSet) -> Iterator[str]:
             )
 
 
-def _repeated(path: Path, found: PairSet) -> Iterator[str]:
+def _repeated(path: Traversable, found: PairSet) -> Iterator[str]:
     """Pairs with the same two texts, and texts that stand in two groups."""
     pairs: dict[tuple[str, str], Pair] = {}
     groups: dict[str, Pair] = {}
@@ -79,7 +82,7 @@ def _repeated(path: Path, found: PairSet) -> Iterator[str]:
                 yield f"{path}:{found.lines[pair.id]}: {pair.id} has a text of {other.id}, of another group: {text!r}"
 
 
-def _near(path: Path, found: PairSet) -> Iterator[str]:
+def _near(path: Traversable, found: PairSet) -> Iterator[str]:
     nearest = across_splits(found.pairs)
     if nearest and nearest.similarity > MOST_SIMILAR:
         yield (
@@ -106,7 +109,7 @@ def across_splits(pairs: Sequence[Pair]) -> Neighbors | None:
     return Neighbors(min(1.0, float(similarities.data[place])), dev, test)
 
 
-def _balance(path: Path, pairs: Sequence[Pair]) -> Iterator[str]:
+def _balance(path: Traversable, pairs: Sequence[Pair]) -> Iterator[str]:
     low, high = BALANCE
     by_split = {"all": counted(pairs), **{split: counted(pairs, split) for split in ("dev", "test")}}
     for name, members in by_split.items():

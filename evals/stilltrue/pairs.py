@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -112,12 +113,15 @@ class Pair(Record):
 
 
 class Header(Record):
-    """The first line of a file of pairs: what it is, under which licence, and the hash of all lines after it."""
+    """The first line of a file of pairs: what it is, under which licence, and the hash of all lines after it.
+
+    ``canary`` marks the published set.
+    """
 
     dataset: Text
     version: Text
     licence: Text
-    canary: Text
+    canary: Text | None = None
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -131,7 +135,7 @@ class PairSet:
     lines: dict[str, int]
 
 
-def read_pairs(path: Path) -> PairSet:
+def read_pairs(path: Traversable) -> PairSet:
     """Read and check a JSONL file of pairs, with or without a header. Raises InvalidData (file, line, complaint)."""
     raw = path.read_bytes().splitlines(keepends=True)
     problems: list[str] = []
@@ -159,11 +163,13 @@ def read_pairs(path: Path) -> PairSet:
     return PairSet(header, tuple(pairs), content.hexdigest(), lines)
 
 
-def write_pairs(path: Path, pairs: Iterable[Pair], *, dataset: str, version: str, licence: str) -> None:
+def write_pairs(
+    path: Path, pairs: Iterable[Pair], *, dataset: str, version: str, licence: str, canary: str | None = None
+) -> None:
     """Write the pairs below a header that has their hash."""
     body = "".join(line(pair) for pair in pairs)
     digest = hashlib.sha256(body.encode()).hexdigest()
-    header = Header(dataset=dataset, version=version, licence=licence, canary=CANARY, sha256=digest)
+    header = Header(dataset=dataset, version=version, licence=licence, canary=canary, sha256=digest)
     path.write_text(line(header) + body, encoding="utf-8", newline="\n")
 
 

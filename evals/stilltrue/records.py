@@ -175,7 +175,8 @@ class Family(Record):
     """Scenarios that answer one question. ``reveals`` names the failures that its controls must show (METRICS.md).
 
     ``seen_in``: public reports of the failure. ``languages`` (ISO 639-1) and ``weaknesses`` stand on the family's card.
-    ``source`` and ``licence`` are set on imported data. ``generated``: templated volume, whose figures are kept apart from those of hand-written families.
+    ``source`` and ``licence`` are set on imported data. ``generated``: templated volume, whose figures are kept apart
+    from those of hand-written families.
     """
 
     family: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]

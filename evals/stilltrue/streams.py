@@ -1,11 +1,13 @@
 """Streams: whole small stores in which every pair that a candidate step proposes has been looked at."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from typing import Annotated, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stilltrue.documents import InvalidData, load
@@ -13,6 +15,12 @@ from stilltrue.records import FactId, Instant, Record, Text
 
 Edge: TypeAlias = tuple[str, str]
 """(older, newer): ids of facts of one stream."""
+
+Embed: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
+
+FEWEST_STREAMS, FEWEST_SUPERSESSIONS = 30, 300
+FACTS = (40, 120)
+"""Of a stream, least and most."""
 
 
 class StreamFact(Record):
@@ -34,7 +42,7 @@ class Supersession(Record):
 class Stream(Record):
     """One coherent world, told over time. ``supersessions``: every pair of which the older fact must be retired.
 
-    ``ambiguous``: pairs on which sensible readers differ; no figure counts them. ``reviewed``: how the rest was read.
+    ``ambiguous``: pairs on which sensible readers differ; no figure counts them.
     """
 
     stream: FactId
@@ -113,12 +121,40 @@ def in_order(stream: Stream) -> list[StreamFact]:
     return sorted(stream.facts, key=lambda fact: (fact.at, fact.id))
 
 
-def unread(streams: Streams, proposed: dict[str, Sequence[Edge]]) -> list[str]:
+def proposals(streams: Streams, embed: Embed) -> dict[str, list[Edge]]:
+    """The pairs that the candidate step proposes in each stream, with its usual floor and cap."""
+    from tombstore.candidates import similar_pairs
+
+    found: dict[str, list[Edge]] = {}
+    for stream in streams.streams:
+        facts = in_order(stream)
+        pairs = similar_pairs(embed([fact.text for fact in facts]))
+        found[stream.stream] = [(facts[first].id, facts[second].id) for first, second, _ in pairs]
+    return found
+
+
+def shortcomings(streams: Streams) -> list[str]:
+    """A line for each thing that a published set must have and this one lacks."""
+    lines = [
+        f"{stream.stream}: {len(stream.facts)} facts, expected {FACTS[0]} to {FACTS[1]}"
+        for stream in streams.streams
+        if not FACTS[0] <= len(stream.facts) <= FACTS[1]
+    ]
+    told = sum(len(stream.supersessions) for stream in streams.streams)
+    if len(streams.streams) < FEWEST_STREAMS:
+        lines.append(f"streams: {len(streams.streams)} of them, expected at least {FEWEST_STREAMS}")
+    if told < FEWEST_SUPERSESSIONS:
+        lines.append(f"streams: {told} supersessions in all, expected at least {FEWEST_SUPERSESSIONS}")
+    return lines
+
+
+def unread(streams: Streams, proposed: Mapping[str, Sequence[Edge]]) -> list[str]:
     """A line for each stream with pairs that the candidate step proposes and nobody has looked at."""
     lines: list[str] = []
     for stream in streams.streams:
         told = {(pair.older, pair.newer) for pair in (*stream.supersessions, *stream.ambiguous)}
-        open_pairs = [edge for edge in proposed[stream.stream] if edge not in told | streams.looked_at[stream.stream]]
+        known = told | streams.looked_at.get(stream.stream, frozenset())
+        open_pairs = [edge for edge in proposed[stream.stream] if edge not in known]
         if open_pairs:
             older, newer = open_pairs[0]
             lines.append(f"{stream.stream}: {len(open_pairs)} proposed pairs nobody has read, first {older} → {newer}")

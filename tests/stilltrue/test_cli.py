@@ -200,7 +200,8 @@ def test_evals_json_is_what_it_writes(stilltrue: Run, write: Write, billing: str
 def test_lists_json_has_every_kind_with_a_sentence_for_each_name(stilltrue: Run) -> None:
     document = json.loads(stilltrue("list", "--json").stdout)
     assert list(document) == [
-        "policies", "strategies", "signals", "systems", "metrics", "doses", "families", "backgrounds", "generators",
+        "policies", "strategies", "signals", "systems", "metrics", "doses", "importers", "families", "backgrounds",
+            "generators",
     ]  # fmt: skip
     for kind, entries in document.items():
         assert entries, kind

@@ -161,6 +161,7 @@ PLUGIN_PACKAGES = (
     "stilltrue.systems",
     "stilltrue.metrics",
     "stilltrue.doses",
+    "stilltrue.importers",
 )
 PLUGINS = [(package, name) for package in PLUGIN_PACKAGES for name, _ in plugins.summaries(package)]
 # The oracle knows the scenario; a dose is made of a material.

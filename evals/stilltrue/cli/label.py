@@ -3,16 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import platformdirs
 import typer
 
-from stilltrue.cli.output import console, fail, print_table, printable, progress, user_errors
+from stilltrue.cli.output import console, fail, print_table, printable, user_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from stilltrue.labeling.sheet import Sheet
 
 NEEDS_ARGUMENTS = True
@@ -61,28 +56,19 @@ def run(
 
 
 def _drawn(store: Path, out: Path, *, size: int, seed: int, embedder: str | None) -> "Sheet":
-    import numpy as np
-
-    from stilltrue.cache import Cache
+    from stilltrue.cli.embedding import cached_embedder
     from stilltrue.labeling.sampling import draw
     from stilltrue.labeling.sheet import new_sheet
-    from tombstore import embedder as make_embedder
     from tombstore.graymatter.files import read_facts
 
     facts = [fact for fact in read_facts(store).facts if fact.live]
-    model, cache = make_embedder(embedder), Cache(platformdirs.user_cache_path("stilltrue"))
-
-    def embed(texts: "Sequence[str]") -> "NDArray[np.float32]":
-        with progress("embedding", shown=True):
-            vectors = cache.vectors(model.name, texts, model)
-        return np.stack([vectors[text] for text in texts])
-
+    model, embed = cached_embedder(embedder, shown=True)
     drawn = draw(facts, embed, size=size, seed=seed)
     if not drawn.pairs:
         fail(f"{store}: no two live facts of one agent are similar enough to be worth a label")
     lines = [(band, str(candidates), str(number)) for band, (candidates, number) in drawn.bands.items()]
     print_table(("similarity", "candidate pairs", "drawn"), lines, title=f"{len(drawn.pairs)} pairs drawn")
-    return new_sheet(out, drawn, size=size, seed=seed, embedder=model.name, store=store.name)
+    return new_sheet(out, drawn, size=size, seed=seed, embedder=model, store=store.name)
 
 
 def _label(sheet: "Sheet", annotator: str, *, web: bool, port: int, draw_only: bool) -> None:

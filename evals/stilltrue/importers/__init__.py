@@ -54,7 +54,7 @@ class Options:
 
 @dataclass(slots=True)
 class Imported:
-    """What was read. ``problems``: a line for each malformed row; ``left_out``: well-formed rows without use, by why."""
+    """What was read. ``problems``: a line a malformed row; ``left_out``: well-formed rows without use, by why."""
 
     rows: int = 0
     pairs: list[Pair] = field(default_factory=list[Pair])
@@ -65,7 +65,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
-    """``source`` and ``licence`` as their authors state them. ``read`` raises OSError, InvalidData when nothing fits."""
+    """``source`` and ``licence`` as its authors state them. ``read`` raises OSError and InvalidData."""
 
     name: str
     gives: Literal["pairs", "scenarios"]
@@ -103,7 +103,7 @@ def table_rows(
         line = raw.count(b"\n", 0, error.start) + 1
         raise InvalidData([f"{path}:{line}: not UTF-8 text ({error.reason} at byte {error.start})"]) from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)  # type: ignore[arg-type]
-    head = next(reader, [])
+    head = next(reader, list[str]())
     while True:
         line = reader.line_num + 1
         try:
@@ -133,7 +133,7 @@ def row(model: type[Record], value: Any, place: str, found: Imported) -> Record 
 
 def pair(
     *,
-    id: str,
+    name: str,
     group: str,
     older: Statement,
     newer: Statement,
@@ -144,16 +144,16 @@ def pair(
 ) -> Pair:
     """A pair with its authors' label (``said``), in the split ``external``."""
     label = Label(relation=relation, should_retire=relation in RETIRING)
-    name = word(options.source)
+    source = word(options.source)
     return Pair.model_validate(
         {
-            "id": word(f"{name}-{id}"),
-            "group": word(f"{name}-{group}"),
+            "id": word(f"{source}-{name}"),
+            "group": word(f"{source}-{group}"),
             "older": older,
             "newer": newer,
             "relation": relation,
             "should_retire": label.should_retire,
-            "family": name,
+            "family": source,
             "domain": "external",
             "difficulty": "medium",
             "split": "external",

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,9 +29,8 @@ def objects(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]
 
 def _listed(path: Path) -> list[Any]:
     if path.suffix == ".parquet":
-        import pyarrow.parquet as parquet
-
-        return list(cast("Any", parquet.read_table(path)).to_pylist())
+        parquet: Any = import_module("pyarrow.parquet")
+        return parquet.read_table(path).to_pylist()
     try:
         value: Any = json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:

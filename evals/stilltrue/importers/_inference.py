@@ -55,7 +55,7 @@ def _add(sentences: Sentences, place: str, found: Imported, options: Options) ->
         found.problems.append(f"{place}: the label is {sentences.label!r}, which is none of {', '.join(INFERENCE)}")
     else:
         made = pair(
-            id=sentences.id,
+            name=sentences.id,
             group=sentences.group,
             older=Statement(text=sentences.older),
             newer=Statement(text=sentences.newer),

@@ -27,8 +27,8 @@ _SESSION = re.compile(r"session_(\d+)$")
 def make() -> Importer:
     """Each turn → a fact of its session's time, each question → asked at the end, its evidence turns are gold.
 
-    Nothing is retired in it, so it tells about recall, not about stale facts. Adversarial questions (category 5, without
-    an answer) and questions whose evidence isn't in the conversation are left out.
+    Nothing is retired in it, so it tells about recall, not about stale facts. Adversarial questions (category 5,
+    without an answer) and questions whose evidence isn't in the conversation are left out.
     """
     return Importer(name="locomo", gives="scenarios", source="locomo", licence="CC BY-NC 4.0", read=_read)
 

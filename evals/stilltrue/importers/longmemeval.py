@@ -12,7 +12,7 @@ _KIND = "knowledge-update"
 
 
 def make() -> Importer:
-    """Turns of the user, and turns marked as evidence → facts of their session's time; the question → asked at its date.
+    """Turns of the user, and all evidence → facts of their session's time; the question → asked at its date.
 
     The evidence of the last answer session is gold. That of earlier ones is ``implied``: no longer true though nobody
     retired it. Questions of other types are left out.

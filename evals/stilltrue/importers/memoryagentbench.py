@@ -1,10 +1,10 @@
-"""MemoryAgentBench, FactConsolidation: numbered facts, some contradicting earlier ones, and questions; JSON or Parquet."""
+"""MemoryAgentBench, FactConsolidation: numbered facts, some contradicting earlier ones, and questions about them."""
 
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from stilltrue.importers import Imported, Importer, Options, word
 from stilltrue.importers._histories import family, objects, remember, scenario
@@ -40,8 +40,9 @@ def _read(path: Path, options: Options) -> Imported:
 
 
 def _source(value: dict[str, Any]) -> str:
-    metadata: Any = value.get("metadata")
-    return str(metadata.get("source", "unnamed")) if isinstance(metadata, dict) else "unnamed"
+    metadata = value.get("metadata")
+    named = cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
+    return str(named.get("source", "unnamed"))
 
 
 def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str, Any]]:

@@ -69,7 +69,7 @@ def _add(made: Row, labels: dict[str, Relation], place: str, found: Imported, op
         return
     found.pairs.append(
         pair(
-            id=made.id or digest(f"{made.older}\n{made.newer}"),
+            name=made.id or digest(f"{made.older}\n{made.newer}"),
             group=made.group or digest(made.older),
             older=Statement(text=made.older, at=made.older_at),
             newer=Statement(text=made.newer, at=made.newer_at),
