@@ -2,7 +2,7 @@
 
 import typer
 
-from stilltrue.cli import agreement, audit, compare, conform, evals, generate, label, list_, validate
+from stilltrue.cli import agreement, audit, compare, conform, data, evals, generate, label, list_, validate
 
 app = typer.Typer(
     name="stilltrue",
@@ -17,6 +17,7 @@ for command in (evals, compare, conform, audit, label, agreement, validate, gene
     app.command(name=command.__name__.rpartition(".")[2].rstrip("_"), no_args_is_help=command.NEEDS_ARGUMENTS)(
         command.run
     )
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

@@ -54,13 +54,22 @@ class Options:
 
 @dataclass(slots=True)
 class Imported:
-    """What was read. ``problems``: a line a malformed row; ``left_out``: well-formed rows without use, by why."""
+    """What was read. ``problems`` has a line for each complaint, ``malformed`` the places of the rows concerned.
+
+    ``left_out``: well-formed rows (questions, where a row holds many) that are of no use, by reason.
+    """
 
     rows: int = 0
     pairs: list[Pair] = field(default_factory=list[Pair])
     families: list[Family] = field(default_factory=list[Family])
     problems: list[str] = field(default_factory=list[str])
+    malformed: set[str] = field(default_factory=set[str])
     left_out: Counter[str] = field(default_factory=Counter[str])
+
+    def complain(self, place: str, text: str) -> None:
+        """Note what is wrong with the row at a place."""
+        self.problems.append(f"{place}: {text}")
+        self.malformed.add(place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +93,12 @@ def lines(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             value = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
         except ValueError as error:
-            found.problems.append(f"{place}: not JSON: {error}")
+            found.complain(place, f"not JSON: {error}")
             continue
         if isinstance(value, dict):
             yield place, value
         else:
-            found.problems.append(f"{place}: expected an object, got {type(value).__name__}")
+            found.complain(place, f"expected an object, got {type(value).__name__}")
 
 
 def table_rows(
@@ -109,7 +118,8 @@ def table_rows(
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            found.problems.append(f"{path}:{line}: {error}")
+            found.rows += 1
+            found.complain(f"{path}:{line}", str(error))
             continue
         if cells is None:
             return
@@ -119,7 +129,7 @@ def table_rows(
         if len(cells) == len(head):
             yield f"{path}:{line}", dict(zip(head, cells, strict=True))
         else:
-            found.problems.append(f"{path}:{line}: {len(cells)} cells, the head has {len(head)}")
+            found.complain(f"{path}:{line}", f"{len(cells)} cells, the head has {len(head)}")
 
 
 def row(model: type[Record], value: Any, place: str, found: Imported) -> Record | None:
@@ -127,8 +137,25 @@ def row(model: type[Record], value: Any, place: str, found: Imported) -> Record 
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        found.problems += (f"{place}: {explained(dict(one))}" for one in error.errors())
+        for one in error.errors():
+            found.complain(place, explained(dict(one)))
         return None
+
+
+def imported(importer: Importer, path: Path, options: Options) -> Imported:
+    """What an importer reads, each pair once. Raises OSError, InvalidData."""
+    found = importer.read(path, options)
+    seen: dict[str, Pair] = {}
+    for one in found.pairs:
+        other = seen.setdefault(one.id, one)
+        if other is one:
+            continue
+        if (other.older.text, other.newer.text) == (one.older.text, one.newer.text):
+            found.left_out["a copy of an earlier row"] += 1
+        else:
+            found.complain(f"{path}: {one.id}", "the id is that of another row with other texts")
+    found.pairs = list(seen.values())
+    return found
 
 
 def pair(

@@ -24,7 +24,7 @@ def objects(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]
         if isinstance(value, dict):
             yield f"{path}: item {number}", value
         else:
-            found.problems.append(f"{path}: item {number}: expected an object, got {type(value).__name__}")
+            found.complain(f"{path}: item {number}", f"expected an object, got {type(value).__name__}")
 
 
 def _listed(path: Path) -> list[Any]:
@@ -46,7 +46,8 @@ def scenario(name: str, domain: str, steps: list[dict[str, Any]], place: str, fo
     try:
         return Scenario.model_validate({"id": name, "domain": domain, "steps": steps})
     except ValidationError as error:
-        found.problems += (f"{place}: {explained(dict(one))}" for one in error.errors())
+        for one in error.errors():
+            found.complain(place, explained(dict(one)))
         return None
 
 

@@ -38,7 +38,7 @@ def reader(
             try:
                 converted = convert(value)
             except KeyError as error:
-                found.problems.append(f"{place}: the key {error.args[0]!r} is missing")
+                found.complain(place, f"the key {error.args[0]!r} is missing")
                 continue
             if sentences := row(Sentences, converted, place, found):
                 _add(sentences, place, found, options)
@@ -52,7 +52,7 @@ def _add(sentences: Sentences, place: str, found: Imported, options: Options) ->
     if label in ("-", ""):
         found.left_out["the annotators found no common label"] += 1
     elif label not in INFERENCE:
-        found.problems.append(f"{place}: the label is {sentences.label!r}, which is none of {', '.join(INFERENCE)}")
+        found.complain(place, f"the label is {sentences.label!r}, which is none of {', '.join(INFERENCE)}")
     else:
         made = pair(
             name=sentences.id,

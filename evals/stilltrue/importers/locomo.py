@@ -52,7 +52,7 @@ def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str,
         told = dict(_turns(value["conversation"]))
         questions = [_Question.model_validate(one) for one in value["qa"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        found.problems.append(f"{place}: not a LoCoMo conversation: {type(error).__name__}: {error}")
+        found.complain(place, f"not a LoCoMo conversation: {type(error).__name__}: {error}")
         return []
     steps = [remember(_name(turn), at, text) for turn, (at, text) in told.items()]
     end = max((at for at, _ in told.values()), default=datetime(2023, 1, 1, tzinfo=UTC)) + timedelta(hours=1)

@@ -43,7 +43,7 @@ def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str,
         told = list(_turns(value))
         asked = _instant(value["question_date"])
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        found.problems.append(f"{place}: not a LongMemEval instance: {type(error).__name__}: {error}")
+        found.complain(place, f"not a LongMemEval instance: {type(error).__name__}: {error}")
         return []
     evidence = [(at, name) for at, name, _, marked in told if marked]
     if not evidence:

@@ -54,7 +54,7 @@ def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str,
         facts = {int(number): text for number, text in _FACT.findall(value["context"])}
         asked = list(zip(value["questions"], value["answers"], strict=True))
     except (KeyError, TypeError, ValueError) as error:
-        found.problems.append(f"{place}: not a FactConsolidation row: {type(error).__name__}: {error}")
+        found.complain(place, f"not a FactConsolidation row: {type(error).__name__}: {error}")
         return []
     if "_mh" in source.lower():
         found.left_out["a multi-hop question, whose facts are not told"] += len(asked)

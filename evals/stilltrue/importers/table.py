@@ -62,10 +62,10 @@ def _cell(cell: Any) -> Any:
 def _add(made: Row, labels: dict[str, Relation], place: str, found: Imported, options: Options) -> None:
     relation = labels.get(made.label.strip().lower())
     if relation is None:
-        found.problems.append(f"{place}: the label is {made.label!r}; map it: --relation {made.label!r}=coexists")
+        found.complain(place, f"the label is {made.label!r}; map it: --relation {made.label!r}=coexists")
         return
     if made.older_at and made.newer_at and made.older_at > made.newer_at:
-        found.problems.append(f"{place}: older_at is later than newer_at")
+        found.complain(place, "older_at is later than newer_at")
         return
     found.pairs.append(
         pair(
