@@ -37,8 +37,8 @@ def import_(
 ) -> None:
     """Turn a local copy of a public data set, or a table, into labelled pairs or scenarios.
 
-    Source and licence stay with everything that is written. Malformed rows are named with their line and counted; what is
-    well-formed but of no use is counted with the reason.
+    Source and licence stay with everything that is written. Malformed rows are named with their line and counted; what
+    is well-formed but of no use is counted with the reason.
 
     Example: stilltrue data import vitaminc dev.jsonl --out vitaminc.jsonl
 

@@ -35,7 +35,7 @@ def _read(path: Path, options: Options) -> Imported:
 
 
 def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str, Any]]:
-    if value.get("question_type") != _KIND:
+    if value.get("question_type", _KIND) != _KIND:
         found.left_out[f"a question of another type than {_KIND}"] += 1
         return []
     try:
