@@ -1,17 +1,60 @@
 """What the importers of conversations share: told facts and questions become scenarios of one family."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import ValidationError
-
-from stilltrue.documents import InvalidData, explained
-from stilltrue.importers import Imported, lines
+from stilltrue.documents import InvalidData
+from stilltrue.importers import Imported, Options, lines, row
 from stilltrue.records import Family, Scenario
+
+Steps = list[dict[str, Any]]
+Convert = Callable[[dict[str, Any], Imported], tuple[str, Steps] | None]
+"""The scenario's name and steps, None when the item was left out. KeyError names a missing key; TypeError, ValueError,
+AttributeError and IndexError mean that the item is malformed."""
+
+
+def reader(
+    convert: Convert, *, name: str, question: str, domain: str, implied: bool
+) -> Callable[[Path, Options], Imported]:
+    """A ``read`` that makes a scenario of each item and one family of them all; source and licence stay with it."""
+
+    def read(path: Path, options: Options) -> Imported:
+        found = Imported()
+        made = [_scenario(value, place, found, convert, domain) for place, value in objects(path, found)]
+        if scenarios := [one for one in made if one]:
+            family = {
+                "family": name,
+                "question": question,
+                "corrections": "implied" if implied else "explicit",
+                "source": options.source,
+                "licence": options.licence,
+                "scenarios": scenarios,
+            }
+            found.families.append(Family.model_validate(family))
+        return found
+
+    return read
+
+
+def _scenario(value: dict[str, Any], place: str, found: Imported, convert: Convert, domain: str) -> Scenario | None:
+    """The item as a scenario, in order of time; None after its problems are noted."""
+    try:
+        converted = convert(value, found)
+    except KeyError as error:
+        found.complain(place, f"the key {error.args[0]!r} is missing")
+        return None
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        found.complain(place, f"malformed: {error}")
+        return None
+    if converted is None:
+        return None
+    name, steps = converted
+    steps.sort(key=lambda step: step["at"])
+    return row(Scenario, {"id": name, "domain": domain, "steps": steps}, place, found)
 
 
 def objects(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -40,31 +83,6 @@ def _listed(path: Path) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else [value]
 
 
-def scenario(name: str, domain: str, steps: list[dict[str, Any]], place: str, found: Imported) -> Scenario | None:
-    """The steps as a scenario, in order of time, or None after its problems are noted."""
-    steps.sort(key=lambda step: step["at"])
-    try:
-        return Scenario.model_validate({"id": name, "domain": domain, "steps": steps})
-    except ValidationError as error:
-        for one in error.errors():
-            found.complain(place, explained(dict(one)))
-        return None
-
-
 def remember(name: str, at: datetime, text: str) -> dict[str, Any]:
     """A step that tells a fact."""
     return {"at": at, "remember": {"id": name, "text": text}}
-
-
-def family(name: str, question: str, scenarios: list[Scenario], source: str, licence: str, *, implied: bool) -> Family:
-    """The scenarios as a family whose source and licence stay with it."""
-    return Family.model_validate(
-        {
-            "family": name,
-            "question": question,
-            "corrections": "implied" if implied else "explicit",
-            "source": source,
-            "licence": licence,
-            "scenarios": scenarios,
-        }
-    )

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from stilltrue.importers import Imported, Importer, Options, word
-from stilltrue.importers._histories import family, objects, remember, scenario
+from stilltrue.importers import Imported, Importer, word
+from stilltrue.importers._histories import Steps, reader, remember
 from stilltrue.records import Text
 
 _ADVERSARIAL = 5
@@ -30,30 +29,24 @@ def make() -> Importer:
     Nothing is retired in it, so it tells about recall, not about stale facts. Adversarial questions (category 5,
     without an answer) and questions whose evidence isn't in the conversation are left out.
     """
-    return Importer(name="locomo", gives="scenarios", source="locomo", licence="CC BY-NC 4.0", read=_read)
+    return Importer(
+        name="locomo",
+        gives="scenarios",
+        source="locomo",
+        licence="CC BY-NC 4.0",
+        read=reader(
+            _converted,
+            name="locomo",
+            question="Does recall find the turns that answer a question about a long conversation?",
+            domain="conversation",
+            implied=False,
+        ),
+    )
 
 
-def _read(path: Path, options: Options) -> Imported:
-    found = Imported()
-    scenarios = [
-        made
-        for place, value in objects(path, found)
-        if (steps := _steps(place, value, found))
-        and (made := scenario(word(str(value.get("sample_id", found.rows))), "conversation", steps, place, found))
-    ]
-    if scenarios:
-        question = "Does recall find the turns that answer a question about a long conversation?"
-        found.families.append(family("locomo", question, scenarios, options.source, options.licence, implied=False))
-    return found
-
-
-def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str, Any]]:
-    try:
-        told = dict(_turns(value["conversation"]))
-        questions = [_Question.model_validate(one) for one in value["qa"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        found.complain(place, f"not a LoCoMo conversation: {type(error).__name__}: {error}")
-        return []
+def _converted(value: dict[str, Any], found: Imported) -> tuple[str, Steps]:
+    told = dict(_turns(value["conversation"]))
+    questions = [_Question.model_validate(one) for one in value["qa"]]
     steps = [remember(_name(turn), at, text) for turn, (at, text) in told.items()]
     end = max((at for at, _ in told.values()), default=datetime(2023, 1, 1, tzinfo=UTC)) + timedelta(hours=1)
     for one in questions:
@@ -63,10 +56,9 @@ def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str,
         elif not gold:
             found.left_out["a question without evidence in the conversation"] += 1
         else:
-            steps.append(
-                {"at": end, "ask": {"query": one.question, "gold": [_name(turn) for turn in dict.fromkeys(gold)]}}
-            )
-    return steps
+            ask = {"query": one.question, "gold": [_name(turn) for turn in dict.fromkeys(gold)]}
+            steps.append({"at": end, "ask": ask})
+    return word(str(value["sample_id"])), steps
 
 
 def _turns(conversation: dict[str, Any]) -> Iterator[tuple[str, tuple[datetime, str]]]:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-from stilltrue.importers import Imported, Importer, Options, word
-from stilltrue.importers._histories import family, objects, remember, scenario
+from stilltrue.importers import Imported, Importer, word
+from stilltrue.importers._histories import Steps, reader, remember
 
 _KIND = "knowledge-update"
 
@@ -17,38 +16,31 @@ def make() -> Importer:
     The evidence of the last answer session is gold. That of earlier ones is ``implied``: no longer true though nobody
     retired it. Questions of other types are left out.
     """
-    return Importer(name="longmemeval", gives="scenarios", source="longmemeval", licence="MIT", read=_read)
+    return Importer(
+        name="longmemeval",
+        gives="scenarios",
+        source="longmemeval",
+        licence="MIT",
+        read=reader(
+            _converted,
+            name="longmemeval",
+            question="Does an updated statement in a chat history win over the earlier one?",
+            domain="chat",
+            implied=True,
+        ),
+    )
 
 
-def _read(path: Path, options: Options) -> Imported:
-    found = Imported()
-    scenarios = [
-        made
-        for place, value in objects(path, found)
-        if (steps := _steps(place, value, found))
-        and (made := scenario(word(str(value["question_id"])), "chat", steps, place, found))
-    ]
-    if scenarios:
-        question = "Does an updated statement in a chat history win over the earlier one?"
-        found.families.append(family("longmemeval", question, scenarios, options.source, options.licence, implied=True))
-    return found
-
-
-def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str, Any]]:
-    if value.get("question_type", _KIND) != _KIND:
+def _converted(value: dict[str, Any], found: Imported) -> tuple[str, Steps] | None:
+    if value["question_type"] != _KIND:
         found.left_out[f"a question of another type than {_KIND}"] += 1
-        return []
-    try:
-        query = value["question"] if "question" in value else value["questions"][0]
-        told = list(_turns(value))
-        asked = _instant(value["question_date"])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        found.complain(place, f"not a LongMemEval instance: {type(error).__name__}: {error}")
-        return []
+        return None
+    query = value["questions"][0] if "questions" in value else value["question"]
+    told = list(_turns(value))
     evidence = [(at, name) for at, name, _, marked in told if marked]
     if not evidence:
         found.left_out["a question whose history has no turn marked as evidence"] += 1
-        return []
+        return None
     # Turns of one session are minutes apart at most; the last session's turns are what is true when it is asked.
     last = max(at for at, _ in evidence) - timedelta(hours=1)
     steps = [remember(name, at, text) for at, name, text, _ in told]
@@ -57,8 +49,8 @@ def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str,
         "gold": [name for at, name in evidence if at >= last],
         "implied": [name for at, name in evidence if at < last],
     }
-    end = max(asked, *(at for at, *_ in told)) + timedelta(seconds=1)
-    return [*steps, {"at": end, "ask": ask}]
+    end = max(_instant(value["question_date"]), *(at for at, *_ in told)) + timedelta(seconds=1)
+    return word(str(value["question_id"])), [*steps, {"at": end, "ask": ask}]
 
 
 def _turns(value: dict[str, Any]) -> Iterator[tuple[datetime, str, str, bool]]:

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, cast
 
-from stilltrue.importers import Imported, Importer, Options, word
-from stilltrue.importers._histories import family, objects, remember, scenario
+from stilltrue.importers import Imported, Importer, word
+from stilltrue.importers._histories import Steps, reader, remember
 
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 _FACT = re.compile(r"^\s*(\d+)\.\s+(.+?)\s*$", re.MULTILINE)
@@ -20,45 +19,31 @@ def make() -> Importer:
     with a lower number and the same words before another ending are ``implied``. Multi-hop questions are left out, and
     those for which no fact is found.
     """
-    return Importer(name="memoryagentbench", gives="scenarios", source="memoryagentbench", licence="MIT", read=_read)
+    return Importer(
+        name="memoryagentbench",
+        gives="scenarios",
+        source="memoryagentbench",
+        licence="MIT",
+        read=reader(
+            _converted,
+            name="fact_consolidation",
+            question="Does a fact with a higher number win over an earlier one that it contradicts?",
+            domain="general knowledge",
+            implied=True,
+        ),
+    )
 
 
-def _read(path: Path, options: Options) -> Imported:
-    found = Imported()
-    scenarios = [
-        made
-        for place, value in objects(path, found)
-        if (steps := _steps(place, value, found))
-        and (made := scenario(f"{word(_source(value))}-{found.rows}", "general knowledge", steps, place, found))
-    ]
-    if scenarios:
-        question = "Does a fact with a higher number win over an earlier one that it contradicts?"
-        found.families.append(
-            family("fact_consolidation", question, scenarios, options.source, options.licence, implied=True)
-        )
-    return found
-
-
-def _source(value: dict[str, Any]) -> str:
-    metadata = value.get("metadata")
-    named = cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
-    return str(named.get("source", "unnamed"))
-
-
-def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str, Any]]:
+def _converted(value: dict[str, Any], found: Imported) -> tuple[str, Steps] | None:
     source = _source(value)
     if "factconsolidation" not in source.replace("_", "").lower():
         found.left_out["not of FactConsolidation"] += 1
-        return []
-    try:
-        facts = {int(number): text for number, text in _FACT.findall(value["context"])}
-        asked = list(zip(value["questions"], value["answers"], strict=True))
-    except (KeyError, TypeError, ValueError) as error:
-        found.complain(place, f"not a FactConsolidation row: {type(error).__name__}: {error}")
-        return []
+        return None
+    facts = {int(number): text for number, text in _FACT.findall(value["context"])}
+    asked = list(zip(value["questions"], value["answers"], strict=True))
     if "_mh" in source.lower():
         found.left_out["a multi-hop question, whose facts are not told"] += len(asked)
-        return []
+        return None
     ordered = sorted(facts.items())
     steps = [remember(f"f{number}", _START + timedelta(minutes=number), text) for number, text in ordered]
     end = _START + timedelta(minutes=max(facts, default=0) + 1)
@@ -68,7 +53,13 @@ def _steps(place: str, value: dict[str, Any], found: Imported) -> list[dict[str,
             steps.append({"at": end, "ask": {"query": query, "gold": [gold], "implied": implied}})
         else:
             found.left_out["a question for which no fact with its answer was found"] += 1
-    return steps
+    return f"{word(source)}-{found.rows}", steps
+
+
+def _source(value: dict[str, Any]) -> str:
+    metadata = value.get("metadata")
+    named = cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
+    return str(named.get("source", "unnamed"))
 
 
 def _answering(facts: Sequence[tuple[int, str]], query: str, answers: Sequence[str]) -> tuple[str, list[str]] | None:
