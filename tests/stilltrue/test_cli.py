@@ -179,6 +179,8 @@ def test_validates_json_tells_counts_or_problems(stilltrue: Run, write: Write, b
         "problems": [],
         "families": [{"family": "billing", "scenarios": 1, "queries": 1}],
         "verdicts": [],
+        "pairs": None,
+        "streams": None,
     }
     bad = stilltrue("validate", "--json", write({"billing.yaml": "family: x"}, "bad"))
     assert bad.exit_code == 2

@@ -89,10 +89,12 @@ def test_the_harness_meets_the_reference_store_in_few_places() -> None:
         "audit.py",  # the study of a store
         "cli/audit.py",
         "cli/conform.py",
+        "cli/embedding.py",
         "cli/evals.py",  # only for ModelNotFound
         "cli/label.py",
         "labeling/sampling.py",  # draws pairs from a store
         "plugins.py",
+        "streams.py",  # what the candidate step proposes
         "systems/eager.py",  # a control: the reference store with hasty corrections
         "systems/tombstore.py",
     }

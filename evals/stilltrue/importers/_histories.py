@@ -1,6 +1,7 @@
 """What the importers of conversations share: told facts and questions become scenarios of one family."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from importlib import import_module
@@ -54,7 +55,7 @@ def _scenario(value: dict[str, Any], place: str, found: Imported, convert: Conve
         return None
     name, steps = converted
     steps.sort(key=lambda step: step["at"])
-    return row(Scenario, {"id": name, "domain": domain, "steps": steps}, place, found)
+    return row(Scenario, {"id": slug(name), "domain": domain, "steps": steps}, place, found)
 
 
 def objects(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -81,6 +82,11 @@ def _listed(path: Path) -> list[Any]:
     except json.JSONDecodeError as error:
         raise InvalidData([f"{path}:{error.lineno}: not JSON: {error.msg}"]) from None
     return cast("list[Any]", value) if isinstance(value, list) else [value]
+
+
+def slug(text: str) -> str:
+    """The text as the id of a scenario or fact: small letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "none"
 
 
 def remember(name: str, at: datetime, text: str) -> dict[str, Any]:

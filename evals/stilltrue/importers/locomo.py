@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from stilltrue.importers import Imported, Importer, word
-from stilltrue.importers._histories import Steps, reader, remember
+from stilltrue.importers import Imported, Importer
+from stilltrue.importers._histories import Steps, reader, remember, slug
 from stilltrue.records import Text
 
 _ADVERSARIAL = 5
@@ -58,7 +58,7 @@ def _converted(value: dict[str, Any], found: Imported) -> tuple[str, Steps]:
         else:
             ask = {"query": one.question, "gold": [_name(turn) for turn in dict.fromkeys(gold)]}
             steps.append({"at": end, "ask": ask})
-    return word(str(value["sample_id"])), steps
+    return str(value["sample_id"]), steps
 
 
 def _turns(conversation: dict[str, Any]) -> Iterator[tuple[str, tuple[datetime, str]]]:
@@ -77,4 +77,4 @@ def _instant(text: str) -> datetime:
 
 
 def _name(turn: str) -> str:
-    return word(turn.replace(":", "-"))
+    return slug(turn)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from stilltrue.importers import Imported, Importer, word
+from stilltrue.importers import Imported, Importer
 from stilltrue.importers._histories import Steps, reader, remember
 
 _KIND = "knowledge-update"
@@ -50,7 +50,7 @@ def _converted(value: dict[str, Any], found: Imported) -> tuple[str, Steps] | No
         "implied": [name for at, name in evidence if at < last],
     }
     end = max(_instant(value["question_date"]), *(at for at, *_ in told)) + timedelta(seconds=1)
-    return word(str(value["question_id"])), [*steps, {"at": end, "ask": ask}]
+    return str(value["question_id"]), [*steps, {"at": end, "ask": ask}]
 
 
 def _turns(value: dict[str, Any]) -> Iterator[tuple[datetime, str, str, bool]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from stilltrue.importers import Imported, Importer, word
+from stilltrue.importers import Imported, Importer
 from stilltrue.importers._histories import Steps, reader, remember
 
 _START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -53,7 +53,7 @@ def _converted(value: dict[str, Any], found: Imported) -> tuple[str, Steps] | No
             steps.append({"at": end, "ask": {"query": query, "gold": [gold], "implied": implied}})
         else:
             found.left_out["a question for which no fact with its answer was found"] += 1
-    return f"{word(source)}-{found.rows}", steps
+    return f"{source}-{found.rows}", steps
 
 
 def _source(value: dict[str, Any]) -> str:
