@@ -92,14 +92,14 @@ def _near(path: Traversable, found: PairSet) -> Iterator[str]:
 
 
 def across_splits(pairs: Sequence[Pair]) -> Neighbors | None:
-    """The nearest texts of different splits, by cosine of TF-IDF weighted character 3- to 5-grams (scikit-learn)."""
+    """The nearest texts of different splits, by cosine of TF-IDF weighted character 3- to 5-grams of the plain texts."""
     texts: defaultdict[str, list[str]] = defaultdict(list)
     for pair in pairs:
         texts[pair.split] += [pair.older.text, pair.newer.text]
     if not (texts["dev"] and texts["test"]):
         return None
     text: Any = import_module("sklearn.feature_extraction.text")
-    vectorizer = text.TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), dtype="float32")
+    vectorizer = text.TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), preprocessor=plain)
     vectorizer.fit(texts["dev"] + texts["test"])
     similarities: Any = (vectorizer.transform(texts["dev"]) @ vectorizer.transform(texts["test"]).T).tocoo()
     if not similarities.nnz:
