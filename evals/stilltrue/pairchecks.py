@@ -92,7 +92,7 @@ def _near(path: Traversable, found: PairSet) -> Iterator[str]:
 
 
 def across_splits(pairs: Sequence[Pair]) -> Neighbors | None:
-    """The nearest texts of different splits, by cosine of TF-IDF weighted character 3- to 5-grams of the plain texts."""
+    """The nearest texts of different splits, by cosine of TF-IDF weighted character 3- to 5-grams."""
     texts: defaultdict[str, list[str]] = defaultdict(list)
     for pair in pairs:
         texts[pair.split] += [pair.older.text, pair.newer.text]
