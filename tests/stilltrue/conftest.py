@@ -167,9 +167,9 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def stilltrue() -> Callable[..., Any]:
     """The command line, in this process and without a cache: ``stilltrue("list", "policies").stdout``."""
 
-    def run(*arguments: object) -> Any:
+    def run(*arguments: object, typed: str | None = None) -> Any:
         here = ("--jobs", "1", "--no-cache") if arguments[:1] == ("evals",) else ()
-        return CliRunner().invoke(app, [str(argument) for argument in (*arguments, *here)])
+        return CliRunner().invoke(app, [str(argument) for argument in (*arguments, *here)], input=typed)
 
     return run
 

@@ -88,9 +88,9 @@ def spread(size: int, available: dict[str, int]) -> dict[str, int]:
     left = min(size, sum(available.values()))
     while left:
         open_bands = [band for band in available if shares[band] < available[band]]
+        even = max(1, left // len(open_bands))
         for band in reversed(open_bands):
-            if left:
-                step = min(max(1, left // len(open_bands)), available[band] - shares[band], left)
-                shares[band] += step
-                left -= step
+            step = min(even, available[band] - shares[band], left)
+            shares[band] += step
+            left -= step
     return shares
