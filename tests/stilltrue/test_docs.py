@@ -1,9 +1,15 @@
 """What the documents say, held against what the code does."""
 
+import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -81,3 +87,49 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     for session in ("tests", "evals"):
         assert f"nox -s {session}" in README
         assert f"nox -s {session}" in ci
+
+
+# Label your own sample
+
+
+def test_the_readmes_labelling_works_word_by_word(
+    script: Callable[..., Any], root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tests").symlink_to(root / "tests")
+    monkeypatch.chdir(tmp_path)
+    first, second, adjudicate, agreement, validate = section("Label your own sample")
+    done = script(*first, input="s\n" + "o\n" * 19)
+    assert "20 of 20 pairs done for first" in done.stdout
+    labelled_in_a_browser(second)
+    assert "1 of 1 disputed pairs done" in script(*adjudicate, input="c\n").stdout
+    told = script(*agreement)
+    assert "20 pairs with two labels" in told.stdout
+    assert "among candidate pairs: " in told.stdout
+    assert "20 labelled pairs (20 test)" in script(*validate).stdout
+
+
+def section(title: str) -> list[list[str]]:
+    """The commands of a section's first block, as words without the program."""
+    text = README.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
+    return [line.partition("#")[0].split()[1:] for line in block.splitlines()]
+
+
+def labelled_in_a_browser(arguments: list[str]) -> None:
+    """Serve the page, label everything as its script does, and end it with Ctrl-C."""
+    command = [str(Path(sys.executable).with_name("stilltrue")), *arguments]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as served:
+        assert served.stdout
+        url = re.search(r"http://127\.0\.0\.1:\d+/", served.stdout.readline())
+        assert url
+        page = urlopen(url[0]).read().decode()
+        token = page.partition('const token = "')[2].partition('"')[0]
+        for place in range(20):
+            label = {"relation": "coexists", "should_retire": False, "doubt": False, "note": ""}
+            body = json.dumps({"place": place, "label": label}).encode()
+            with urlopen(Request(f"{url[0]}label", body, {"X-Token": token})) as answer:
+                assert answer.status == 200
+        served.send_signal(signal.SIGINT)
+        assert "20 of 20 pairs done for second" in served.stdout.read()
+    assert served.returncode == 0

@@ -72,6 +72,8 @@ def _drawn(store: Path, out: Path, *, size: int, seed: int, embedder: str | None
 
 
 def _label(sheet: "Sheet", annotator: str, *, web: bool, port: int, draw_only: bool) -> None:
+    from stilltrue.labeling.sheet import ADJUDICATED
+
     try:
         if draw_only:
             pass
@@ -81,9 +83,10 @@ def _label(sheet: "Sheet", annotator: str, *, web: bool, port: int, draw_only: b
             _ask(sheet, annotator)
     except KeyboardInterrupt:
         typer.echo("")
-    left = len(sheet.open(annotator))
+    left, assigned = len(sheet.open(annotator)), len(sheet.assigned(annotator))
     name = printable(str(sheet.path))
-    typer.echo(f"{name}: {len(sheet.items) - left} of {len(sheet.items)} pairs done for {printable(annotator)}")
+    who = "disputed pairs done" if annotator == ADJUDICATED else f"pairs done for {printable(annotator)}"
+    typer.echo(f"{name}: {assigned - left} of {assigned} {who}")
     typer.echo(f"next: stilltrue agreement {name}" if not left else "the same command goes on where this one stopped")
 
 

@@ -60,13 +60,13 @@ class Sheet:
         names = (name for item in self.items for name in item.labels if name != ADJUDICATED)
         return list(dict.fromkeys(names))
 
+    def assigned(self, annotator: str) -> list[int]:
+        """Places of the pairs that this annotator is to label: all; for adjudication, the disputed ones."""
+        return [place for place, item in enumerate(self.items) if annotator != ADJUDICATED or disputed(item)]
+
     def open(self, annotator: str) -> list[int]:
-        """Places of the pairs that this annotator has not labelled; for adjudication, of the disputed ones."""
-        return [
-            place
-            for place, item in enumerate(self.items)
-            if annotator not in item.labels and (annotator != ADJUDICATED or disputed(item))
-        ]
+        """Of those, the places not labelled yet."""
+        return [place for place in self.assigned(annotator) if annotator not in self.items[place].labels]
 
     def label(self, place: int, annotator: str, label: Given) -> None:
         """Set (or replace) a label and save."""
