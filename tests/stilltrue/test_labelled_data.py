@@ -74,7 +74,9 @@ def test_every_pair_has_two_labels_and_every_disagreement_a_reason(pairs: tuple[
 
 def test_pairs_are_written_one_by_one_not_made_from_a_template(pairs: tuple[Pair, ...]) -> None:
     """No opening of five words is used often, and texts differ in length and language."""
-    openings = Counter(" ".join(pair.older.text.lower().split()[:5]) for pair in pairs if len(pair.older.text.split()) > 5)
+    openings = Counter(
+        " ".join(pair.older.text.lower().split()[:5]) for pair in pairs if len(pair.older.text.split()) > 5
+    )
     assert openings.most_common(1)[0][1] <= 3
     lengths = [len(one.text) for pair in pairs for one in (pair.older, pair.newer)]
     assert np.std(lengths) > 25
@@ -116,6 +118,14 @@ def test_annotators_of_one_model_agree_more_than_the_card_may_claim(pairs: tuple
     assert found.should_retire.value is not None
     (stated,) = re.findall(r"Cohen's kappa of `should_retire` (\d\.\d{3})", CARD)
     assert float(stated) == pytest.approx(found.should_retire.value, abs=5e-4)
+
+
+def test_the_readme_counts_pairs_and_streams(data: Contradictions, pairs: tuple[Pair, ...]) -> None:
+    assert data.streams
+    readme = " ".join((FOLDER.parents[2] / "README.md").read_text(encoding="utf-8").split())
+    told = sum(len(stream.supersessions) for stream in data.streams.streams)
+    assert f"has {len(pairs):,} pairs of facts" in readme
+    assert f"and {len(data.streams.streams)} whole small stores with {told} supersessions" in readme
 
 
 # One change anywhere is noticed

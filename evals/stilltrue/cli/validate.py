@@ -179,8 +179,9 @@ def _show_pairs(counts: "PairCounts") -> None:
 
 
 def _show_streams(counts: "Sequence[StreamCounts]") -> None:
-    def cells(one: "StreamCounts") -> tuple[str, ...]:
-        numbers = (one.facts, one.supersessions, one.proposed, one.reached)
-        return (one.stream, *("" if number is None else str(number) for number in numbers))
-
-    print_table(("stream", "facts", "supersessions", "proposed pairs", "reached"), map(cells, counts))
+    lines = [(one.stream, one.facts, one.supersessions, one.proposed, one.reached) for one in counts]
+    sums = (sum(number or 0 for number in column) for column in list(zip(*lines, strict=True))[1:])
+    print_table(
+        ("stream", "facts", "supersessions", "proposed pairs", "reached"),
+        [tuple("" if cell is None else str(cell) for cell in line) for line in (*lines, ("all", *sums))],
+    )
