@@ -523,10 +523,19 @@ print("\\nPROBE", code, *heavy, file=sys.stderr)
 
 @pytest.mark.parametrize(
     "command",
-    ["--help", "evals --help", "list", f"conform {GOLDEN}/s7_lifecycle.v0.11.json", "audit GRAY", "validate --static"],
+    [
+        "--help",
+        "evals --help",
+        "list",
+        f"conform {GOLDEN}/s7_lifecycle.v0.11.json",
+        "audit GRAY",
+        "validate --static SCENARIOS",
+    ],
 )
 def test_a_command_that_embeds_nothing_imports_nothing_heavy(root: Path, command: str) -> None:
-    arguments = command.replace("GRAY", str(root / "tests/data/graymatter-v0.11/gray.db")).split()
+    scenarios = str(root / "datasets/stilltrue_data/scenarios")
+    gray_db = str(root / "tests/data/graymatter-v0.11/gray.db")
+    arguments = command.replace("GRAY", gray_db).replace("SCENARIOS", scenarios).split()
     probe = [sys.executable, "-c", PROBE.format(heavy=HEAVY), *arguments]
     done = subprocess.run(probe, capture_output=True, text=True, encoding="utf-8", check=True)
     assert done.stderr.split("\n")[-2] == "PROBE 0"
