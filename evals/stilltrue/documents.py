@@ -145,7 +145,7 @@ def explained(error: Mapping[str, Any]) -> str:
     got = reprlib.repr(error["input"])
     match error["type"]:
         case "extra_forbidden":
-            return f"unknown key {key!r}{did_you_mean(key, _KEYS)}"
+            return f"unknown key {key!r}{did_you_mean(key, [name for name in _KEYS if name != key])}"
         case "missing":
             return f"the key {key!r} is missing"
         case "too_short":

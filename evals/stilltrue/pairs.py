@@ -148,6 +148,10 @@ def read_pairs(path: Traversable) -> PairSet:
         if number == 1 and isinstance(value, dict) and "dataset" in value:
             header = _made(Header, value, f"{path}:1", problems)
             continue
+        if number == 1 and isinstance(value, dict) and "bands" in value:
+            raise InvalidData(
+                [f"{path}: a sheet of `stilltrue label`; `stilltrue agreement {path} --pairs OUT` makes pairs of it"]
+            )
         content.update(line)
         pair = None if value is None else _made(Pair, value, f"{path}:{number}", problems)
         if pair is None:

@@ -1,18 +1,25 @@
 """``stilltrue agreement``: how far two annotators agree, and what a labelled sample says about its store."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stilltrue.cli.output import AsJson, fail, print_json, print_table, printable, user_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stilltrue.agreement import Agreement, Kappa
     from stilltrue.labeling.estimates import Weighted
+    from stilltrue.labeling.sheet import Sheet
+    from stilltrue.pairs import Pair
     from stilltrue.stats import Estimate
 
 NEEDS_ARGUMENTS = True
+
+_SHOWN = 10
+_COUNTED = 2
 
 
 def run(
@@ -22,14 +29,14 @@ def run(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cohen's kappa of two annotators; for a sheet also the prevalence in the store and the pairs still disputed.
+    """Cohen's kappa of two annotators; for a sheet also the prevalence in the store and the pairs still in dispute.
 
     Example: stilltrue agreement labels.jsonl --pairs my_pairs.jsonl
     """
     from stilltrue.agreement import agreement
     from stilltrue.documents import InvalidData
     from stilltrue.labeling.estimates import prevalence
-    from stilltrue.labeling.sheet import as_pairs
+    from stilltrue.labeling.sheet import ADJUDICATED, as_pairs
     from stilltrue.pairs import counted, write_pairs
 
     with user_errors(InvalidData):
@@ -41,21 +48,45 @@ def run(
     found, share = agreement(labelled), prevalence(counted(labelled)) if sheet else None
     ambiguous = sum(pair.ambiguous for pair in labelled)
     if pairs:
+        if pairs.resolve() == path.resolve():
+            fail(f"--pairs {pairs} is the sheet itself: name another file")
         with user_errors():
             write_pairs(pairs, labelled, dataset="own-store", version="1", licence="not stated")
+    disputes = [sheet.items[place].id for place in sheet.open(ADJUDICATED)] if sheet else []
+    total, annotators = (len(sheet.items), sheet.annotators()) if sheet else (len(labelled), [])
     if as_json:
-        print_json({"pairs": len(labelled), "ambiguous": ambiguous, "agreement": found, "prevalence": share})
+        document = {
+            "pairs": len(labelled),
+            "of": total,
+            "ambiguous": ambiguous,
+            "annotators": annotators,
+            "in_dispute": disputes,
+            "agreement": found,
+            "prevalence": share,
+        }
+        print_json(document)
         return
-    typer.echo(f"{printable(str(path))}: {len(labelled)} labelled pairs, {ambiguous} of them ambiguous")
+    typer.echo(f"{printable(str(path))}: {len(labelled)} of {total} pairs labelled, {ambiguous} of them ambiguous")
     if found:
         _show(found)
     else:
         typer.echo("one annotator only; a second one: stilltrue label ... --annotator second")
     if share:
-        typer.echo(f"pairs of which the older must be retired, among candidate pairs: {_share(share)}")
+        _show_sheet(annotators, disputes, share)
 
 
-def _read(path: Path) -> "tuple[Any, list[Any]]":
+def _show_sheet(annotators: "Sequence[str]", disputes: "Sequence[str]", share: "Weighted") -> None:
+    if len(annotators) > _COUNTED:
+        typer.echo(f"counted: the first {_COUNTED} annotators of each pair; there are {len(annotators)}")
+    if disputes:
+        ids = ", ".join(disputes[:_SHOWN])
+        typer.echo(f"{len(disputes)} in dispute or doubt, see `stilltrue label ... --adjudicate`: {ids}")
+    typer.echo(
+        f"pairs of which the older must be retired, among {share.stands_for:.0f} candidate pairs: {_share(share)}"
+    )
+
+
+def _read(path: Path) -> "tuple[Sheet | None, list[Pair]]":
     """The sheet, or else the pairs."""
     from stilltrue.documents import InvalidData
     from stilltrue.labeling.sheet import read_sheet

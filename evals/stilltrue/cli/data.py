@@ -28,7 +28,13 @@ def import_(
     out: Annotated[Path, typer.Option(help="What to write: *.jsonl for pairs, *.yaml for scenarios.")],
     source: Annotated[str | None, typer.Option(help="Where it is from. Default: the data set's name.")] = None,
     licence: Annotated[str | None, typer.Option(help="Its licence. Default: as its authors state it.")] = None,
-    column: Annotated[list[str] | None, typer.Option(help="With `table`: OURS=THEIRS, once a column.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With `table`: NAME=COLUMN, once for each name that your columns don't have. Names: older, newer, "
+            "label; id, group, older_at, newer_at, domain if there are any."
+        ),
+    ] = None,
     relation: Annotated[list[str] | None, typer.Option(help="With `table`: LABEL=RELATION, once a label.")] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing when a row is malformed; exit code 2.")
@@ -42,14 +48,14 @@ def import_(
 
     Example: stilltrue data import vitaminc dev.jsonl --out vitaminc.jsonl
 
-    Example: stilltrue data import table ours.csv --out ours.jsonl --column older=before --column newer=after
+    Example: stilltrue data import table mine.csv --out mine.jsonl --column older=before --column newer=after
     """
     from stilltrue import plugins
     from stilltrue.documents import InvalidData
     from stilltrue.importers import Options, imported
 
     with user_errors(InvalidData, plugins.UnknownPlugin, ValueError):
-        importer: Importer = plugins.make(plugins.IMPORTERS, format_)
+        importer: Importer = plugins.make(plugins.IMPORTERS, format_.lower() if ":" not in format_ else format_)
         options = Options(
             source=source or importer.source,
             licence=licence or importer.licence,
@@ -135,7 +141,7 @@ def card(
 ) -> None:
     """The statistics of the labelled pairs and streams that come along, as Markdown.
 
-    Example: stilltrue data card --into CARD.md
+    Example: stilltrue data card --into datasets/stilltrue_data/contradictions/CARD.md
     """
     from stilltrue.cli.embedding import cached_embedder
     from stilltrue.contradictions import check, shipped

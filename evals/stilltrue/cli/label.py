@@ -24,6 +24,9 @@ def run(
     adjudicate: Annotated[
         bool, typer.Option("--adjudicate", help="Decide the pairs on which annotators differ or doubt.")
     ] = False,
+    review: Annotated[
+        bool, typer.Option("--review", help="Go through all pairs once more, labelled ones too (terminal).")
+    ] = False,
     web: Annotated[bool, typer.Option("--web", help="Label on a page in the browser, on loopback only.")] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="With --web: the port. Default: a free one.")] = 0,
     draw_only: Annotated[bool, typer.Option("--draw-only", help="Draw the sample, label nothing yet.")] = False,
@@ -45,14 +48,20 @@ def run(
     if annotator == ADJUDICATED or not annotator.strip():
         fail(f"--annotator {annotator!r}: choose a name; `{ADJUDICATED}` is what --adjudicate writes")
     with user_errors(InvalidData, NotAStore, CorruptDatabase, StoreBusy, ModelNotFound):
-        sheet = read_sheet(out) if out.exists() else _drawn(store, out, size=sample, seed=seed, embedder=embedder)
-    if sheet.design.seed != seed or sheet.design.sample != sample or sheet.design.store != store.name:
+        if out.exists():
+            sheet = read_sheet(out)
+        elif not out.absolute().parent.is_dir():
+            fail(f"--out {out}: there is no folder {out.parent}")
+        else:
+            sheet = _drawn(store, out, size=sample, seed=seed, embedder=embedder)
+    design = sheet.design
+    if design.store != store.name:
+        fail(f"{out} was drawn from {design.store}, not from {store.name}: name another file with --out")
+    if (design.seed, design.sample) != (seed, sample):
         typer.echo(
-            f"going on with {printable(str(out))}: {sheet.design.sample} pairs of "
-            f"{printable(sheet.design.store)}, seed {sheet.design.seed}",
-            err=True,
+            f"going on with {printable(str(out))}, drawn with --sample {design.sample} --seed {design.seed}", err=True
         )
-    _label(sheet, ADJUDICATED if adjudicate else annotator, web=web, port=port, draw_only=draw_only)
+    _label(sheet, ADJUDICATED if adjudicate else annotator, web=web, port=port, draw_only=draw_only, review=review)
 
 
 def _drawn(store: Path, out: Path, *, size: int, seed: int, embedder: str | None) -> "Sheet":
@@ -71,7 +80,7 @@ def _drawn(store: Path, out: Path, *, size: int, seed: int, embedder: str | None
     return new_sheet(out, drawn, size=size, seed=seed, embedder=model, store=store.name)
 
 
-def _label(sheet: "Sheet", annotator: str, *, web: bool, port: int, draw_only: bool) -> None:
+def _label(sheet: "Sheet", annotator: str, *, web: bool, port: int, draw_only: bool, review: bool) -> None:
     from stilltrue.labeling.sheet import ADJUDICATED
 
     try:
@@ -79,18 +88,23 @@ def _label(sheet: "Sheet", annotator: str, *, web: bool, port: int, draw_only: b
             pass
         elif web:
             _serve(sheet, annotator, port)
-        elif sheet.open(annotator):
-            _ask(sheet, annotator)
-    except KeyboardInterrupt:
+        elif review or sheet.open(annotator):
+            _ask(sheet, annotator, review=review)
+    except (KeyboardInterrupt, EOFError):
         typer.echo("")
     left, assigned = len(sheet.open(annotator)), len(sheet.assigned(annotator))
     name = printable(str(sheet.path))
     who = "disputed pairs done" if annotator == ADJUDICATED else f"pairs done for {printable(annotator)}"
     typer.echo(f"{name}: {assigned - left} of {assigned} {who}")
-    typer.echo(f"next: stilltrue agreement {name}" if not left else "the same command goes on where this one stopped")
+    if left:
+        typer.echo("the same command goes on where this one stopped")
+    elif open_ := len(sheet.open(ADJUDICATED)):
+        typer.echo(f"next: the same command with --adjudicate, for {open_} pairs in dispute or doubt")
+    else:
+        typer.echo(f"next: stilltrue agreement {name}; --review goes through your labels again")
 
 
-def _ask(sheet: "Sheet", annotator: str) -> None:
+def _ask(sheet: "Sheet", annotator: str, *, review: bool) -> None:
     import sys
 
     import click
@@ -106,14 +120,16 @@ def _ask(sheet: "Sheet", annotator: str) -> None:
         typer.echo(prompt, nl=False)
         return sys.stdin.readline()
 
-    Terminal(sheet, annotator, console=console(), key=key, ask=ask).run()
+    Terminal(sheet, annotator, console=console(), key=key, ask=ask, review=review).run()
 
 
 def _serve(sheet: "Sheet", annotator: str, port: int) -> None:
     from stilltrue.labeling.web import LOOPBACK, make_server
 
-    with user_errors():
+    try:
         server = make_server(sheet, annotator, port=port)
+    except OSError as error:
+        fail(f"--port {port}: {error.strerror}")
     with server:
         typer.echo(f"Open http://{LOOPBACK}:{server.server_port}/ in a browser; Ctrl-C here ends it.")
         server.serve_forever()

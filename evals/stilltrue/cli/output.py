@@ -18,6 +18,7 @@ from stilltrue.results import Outcome, Verdict
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines instead of tables.")]
 
 _STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
+_MOST_LINES = 20
 _EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
 
 
@@ -36,8 +37,10 @@ def user_errors(*kinds: type[Exception]) -> Generator[None, None, None]:
 
 
 def fail(message: str) -> NoReturn:
-    """Say what is wrong on standard error and end with exit code 2."""
-    for line in message.splitlines():
+    """Say what is wrong on standard error and end with exit code 2. Of many lines the first ones will do."""
+    lines = message.splitlines()
+    more = [f"... and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+    for line in (*lines[:_MOST_LINES], *more):
         print(f"stilltrue: {printable(line)}", file=sys.stderr)
     raise typer.Exit(2)
 

@@ -106,6 +106,8 @@ def _labelled(place: Traversable, found: _Found, *, static: bool, strict: bool, 
     found.problems += checked.problems
     found.pairs = pair_counts(checked.pairs) if checked.pairs else None
     found.streams = stream_counts(checked.streams, checked.proposed) if checked.streams else None
+    if not checked.problems:
+        found.verdicts.append(Verdict("labelled data", "pass", "form, groups, splits, copies and seal are in order"))
 
 
 def _said(error: OSError) -> str:
@@ -180,7 +182,8 @@ def _show_pairs(counts: "PairCounts") -> None:
 
 def _show_streams(counts: "Sequence[StreamCounts]") -> None:
     lines = [(one.stream, one.facts, one.supersessions, one.proposed, one.reached) for one in counts]
-    sums = (sum(number or 0 for number in column) for column in list(zip(*lines, strict=True))[1:])
+    columns = list(zip(*lines, strict=True))[1:]
+    sums = (None if None in column else sum(column) for column in columns)
     print_table(
         ("stream", "facts", "supersessions", "proposed pairs", "reached"),
         [tuple("" if cell is None else str(cell) for cell in line) for line in (*lines, ("all", *sums))],

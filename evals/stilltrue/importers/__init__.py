@@ -10,14 +10,14 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from stilltrue.documents import InvalidData, explained
+from stilltrue.documents import InvalidData, did_you_mean, explained
 from stilltrue.pairs import RETIRING, Adjudicated, Label, Labels, Pair, Relation, Statement
 from stilltrue.records import Family
 
@@ -102,9 +102,12 @@ def lines(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def table_rows(
-    path: Path, found: Imported, *, delimiter: str, quoting: int = csv.QUOTE_MINIMAL
+    path: Path, found: Imported, *, delimiter: str, quoting: int = csv.QUOTE_MINIMAL, needed: Sequence[str] = ()
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a table with a head, each with "file:line"; a row with too few or too many cells is a problem."""
+    """The rows of a table with a head, each with "file:line"; a row with too few or too many cells is a problem.
+
+    Raises InvalidData when a column that is ``needed`` isn't in the head.
+    """
     raw = path.read_bytes()
     try:
         text = raw.decode("utf-8-sig")
@@ -113,6 +116,12 @@ def table_rows(
         raise InvalidData([f"{path}:{line}: not UTF-8 text ({error.reason} at byte {error.start})"]) from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)  # type: ignore[arg-type]
     head = next(reader, list[str]())
+    if missing := [name for name in needed if name not in head]:
+        complaint = (
+            f"{path}:1: no column {missing[0]!r}{did_you_mean(missing[0], head)}; the columns, split at {delimiter!r}, "
+            f"are {', '.join(map(repr, head))}; map them, for example --column older=COLUMN"
+        )
+        raise InvalidData([complaint])
     while True:
         line = reader.line_num + 1
         try:

@@ -1,6 +1,6 @@
 """Any CSV, TSV or JSONL of pairs, with a map of its columns and labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from stilltrue.pairs import RELATIONS, Relation, Statement
 from stilltrue.records import Instant, Text
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_NEEDED = ("older", "newer", "label")
 _TRUTHS: dict[str, Relation] = {"true": "supersedes", "1": "supersedes", "false": "coexists", "0": "coexists"}
 
 
@@ -42,7 +43,8 @@ def _read(path: Path, options: Options) -> Imported:
     found = Imported()
     labels: dict[str, Relation] = {**INFERENCE, **_TRUTHS, **{name: name for name in RELATIONS}}
     labels |= {label.lower(): relation for label, relation in options.relations.items()}
-    for place, value in _rows(path, found):
+    needed = [options.columns.get(ours, ours) for ours in _NEEDED] + list(options.columns.values())
+    for place, value in _rows(path, found, needed):
         named = {ours: value.get(options.columns.get(ours, ours)) for ours in Row.model_fields}
         given = {ours: _cell(cell) for ours, cell in named.items() if cell not in (None, "")}
         if made := row(Row, given, place, found):
@@ -50,9 +52,9 @@ def _read(path: Path, options: Options) -> Imported:
     return found
 
 
-def _rows(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(path: Path, found: Imported, needed: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     delimiter = _DELIMITERS.get(path.suffix.lower())
-    return table_rows(path, found, delimiter=delimiter) if delimiter else lines(path, found)
+    return table_rows(path, found, delimiter=delimiter, needed=needed) if delimiter else lines(path, found)
 
 
 def _cell(cell: Any) -> Any:

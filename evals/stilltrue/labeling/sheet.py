@@ -1,10 +1,13 @@
 """The sheet: a sample with the labels given so far, one JSON line a pair, saved after each label."""
 
+import hashlib
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from filelock import FileLock
 from pydantic import Field, ValidationError
 
 from stilltrue.documents import InvalidData, explained
@@ -49,7 +52,7 @@ class Design(Record):
 
 @dataclass
 class Sheet:
-    """A sample under way. ``path`` is rewritten, whole or not at all, at each label."""
+    """A sample under way. ``path`` is rewritten, whole or not at all, at each label; several may write to one sheet."""
 
     path: Path
     design: Design
@@ -69,10 +72,18 @@ class Sheet:
         return [place for place in self.assigned(annotator) if annotator not in self.items[place].labels]
 
     def label(self, place: int, annotator: str, label: Given) -> None:
-        """Set (or replace) a label and save."""
-        item = self.items[place]
-        self.items[place] = item.model_copy(update={"labels": {**item.labels, annotator: label}})
-        self.save()
+        """Set (or replace) a label and save. What others have labelled on the disk meanwhile is kept."""
+        with self._lock():
+            if self.path.exists():
+                self.items = read_sheet(self.path).items
+            item = self.items[place]
+            self.items[place] = item.model_copy(update={"labels": {**item.labels, annotator: label}})
+            self.save()
+
+    def _lock(self) -> FileLock:
+        """Held while a label is written; it lies in the system's folder for such files, not beside the sheet."""
+        name = hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:16]
+        return FileLock(Path(tempfile.gettempdir()) / f"stilltrue-{name}.lock", timeout=10)
 
     def save(self) -> None:
         """Write the file beside itself first, so that an interruption leaves the old or the new one."""
@@ -83,9 +94,18 @@ class Sheet:
 
 
 def disputed(item: Item) -> bool:
-    """Two annotators decided differently, or one doubted."""
-    given = [label for name, label in item.labels.items() if name != ADJUDICATED]
-    return len({(one.relation, one.should_retire) for one in given}) > 1 or any(one.doubt for one in given)
+    """Two annotators gave other relations, or one doubted."""
+    return len({one.relation for one in _given(item)}) > 1 or _open(item)
+
+
+def _open(item: Item) -> bool:
+    """They differ, or one is in doubt, on whether the older fact must go."""
+    given = _given(item)
+    return len({one.should_retire for one in given}) > 1 or any(one.doubt for one in given)
+
+
+def _given(item: Item) -> list[Given]:
+    return [label for name, label in item.labels.items() if name != ADJUDICATED]
 
 
 def new_sheet(path: Path, sample: Sample, *, size: int, seed: int, embedder: str, store: str) -> Sheet:
@@ -132,12 +152,15 @@ def _read(path: Path, lines: Sequence[bytes], problems: list[str]) -> Iterator[D
 
 
 def as_pairs(sheet: Sheet) -> list[Pair]:
-    """The labelled pairs in the form of ``pairs.jsonl``; a dispute that nobody has adjudicated is ambiguous."""
+    """The labelled pairs in the form of ``pairs.jsonl``: the first two annotators and the adjudication.
+
+    A dispute on ``should_retire`` that nobody has adjudicated is ambiguous; of other relations the first one stands.
+    """
     return [_pair(item) for item in sheet.items if any(name != ADJUDICATED for name in item.labels)]
 
 
 def _pair(item: Item) -> Pair:
-    given = [label for name, label in item.labels.items() if name != ADJUDICATED][:2]
+    given = _given(item)[:2]
     first, second = given[0], given[1] if len(given) > 1 else None
     final = _final(item, first)
     return Pair(
@@ -165,7 +188,9 @@ def _final(item: Item, first: Given) -> Adjudicated:
         return Adjudicated(**_bare(settled).model_dump(), ambiguous=settled.doubt, reason=reason)
     if disputed(item):
         reason = "the annotators differ or doubt; not adjudicated"
-        return Adjudicated(relation=first.relation, should_retire=first.should_retire, ambiguous=True, reason=reason)
+        return Adjudicated(
+            relation=first.relation, should_retire=first.should_retire, ambiguous=_open(item), reason=reason
+        )
     return Adjudicated(relation=first.relation, should_retire=first.should_retire)
 
 

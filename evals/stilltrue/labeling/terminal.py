@@ -22,64 +22,99 @@ KEYS: dict[str, Relation] = {
 HELP = (
     "older must go:  [s]upersedes (the world changed)  [c]ontradicts (it was never right)\n"
     "both may stay:  [r]efines  c[o]exists  [d]uplicate  [u]nrelated\n"
-    "[?] doubt on/off   [n]ote   [b]ack   s[k]ip   [q]uit (everything is saved)"
+    "[?] {doubt} on/off   [n]ote   [b]ack   s[k]ip   [q]uit (every label is saved)"
 )
 
 
 class Terminal:
-    """A labelling session. ``key`` waits for one key, ``ask`` for a line; both are injected."""
+    """A labelling session. ``key`` waits for one key, ``ask`` for a line; both are injected.
+
+    ``review`` goes through all pairs once, labelled ones too, instead of the open ones.
+    """
 
     def __init__(
-        self, sheet: Sheet, annotator: str, *, console: Console, key: Callable[[], str], ask: Callable[[str], str]
+        self,
+        sheet: Sheet,
+        annotator: str,
+        *,
+        console: Console,
+        key: Callable[[], str],
+        ask: Callable[[str], str],
+        review: bool = False,
     ) -> None:
         self._sheet = sheet
         self._annotator = annotator
         self._console = console
         self._key = key
         self._ask = ask
+        self._review = review
         self._doubt = False
         self._note = ""
 
     def run(self) -> None:
-        """Go through the open pairs, first those not seen yet, until all are labelled or skipped, or the user quits."""
-        queue, place = self._sheet.open(self._annotator), 0
-        while place < len(queue):
-            self._show(queue[place])
-            step = self._handled(queue[place])
-            if step is None:
-                return
-            place = max(0, place + step)
+        """Show one open pair after the other until none is open or the user quits; skipped ones come again."""
+        place = self._next(-1)
+        while place is not None:
+            self._show(place)
+            place = self._handled(place)
+
+    def _next(self, place: int) -> int | None:
+        """The open pair behind this one, or else the first open one."""
+        open_ = self._sheet.assigned(self._annotator) if self._review else self._sheet.open(self._annotator)
+        return next((one for one in open_ if one > place), open_[0] if open_ and not self._review else None)
+
+    def _previous(self, place: int) -> int:
+        """The pair before this one, labelled or not."""
+        return max((one for one in self._sheet.assigned(self._annotator) if one < place), default=place)
 
     def _handled(self, place: int) -> int | None:
-        """Where to go after this pair: 1 on, -1 back, None to quit."""
+        """Which pair comes after this one; None to end."""
         while True:
             match self._key().lower():
                 case key if key in KEYS:
-                    self._label(place, KEYS[key])
-                    return self._reset(1)
+                    if self._label(place, KEYS[key]):
+                        return self._next(place)
                 case "?":
                     self._doubt = not self._doubt
-                    self._console.print(f"doubt {'on' if self._doubt else 'off'}")
+                    self._console.print(escape(self._state()))
                 case "n":
                     self._note = self._ask("note: ").strip()
+                    self._console.print(escape(self._state()))
                 case "b":
-                    return self._reset(-1)
+                    return self._previous(place)
                 case "k":
-                    return self._reset(1)
+                    return self._next(place)
                 case "q" | "\x03" | "\x04":
-                    return self._reset(None)
-                case _:
-                    self._console.print(escape(HELP))
+                    return None
+                case key:
+                    self._console.print(escape(f"{visible(key)!r} is no key here"), escape(self._help()), sep="\n")
 
-    def _reset(self, step: int | None) -> int | None:
-        self._doubt, self._note = False, ""
-        return step
-
-    def _label(self, place: int, relation: Relation) -> None:
+    def _label(self, place: int, relation: Relation) -> bool:
+        """Whether the label is set: an adjudication without a reason isn't."""
+        if self._annotator == ADJUDICATED and not self._note:
+            self._note = self._ask("reason: ").strip()
+            if not self._note:
+                self._console.print("not saved: whoever adjudicates writes a reason")
+                return False
         given = Given(relation=relation, should_retire=relation in RETIRING, doubt=self._doubt, note=self._note)
         self._sheet.label(place, self._annotator, given)
+        return True
+
+    def _help(self) -> str:
+        return HELP.format(doubt=self._doubt_is)
+
+    @property
+    def _doubt_is(self) -> str:
+        """What a doubt of the adjudicator says is that the text allows both answers."""
+        return "ambiguous" if self._annotator == ADJUDICATED else "doubt"
+
+    def _state(self) -> str:
+        """What the next label will carry."""
+        note = f", note: {visible(self._note)}" if self._note else ""
+        return f"{self._doubt_is} {'on' if self._doubt else 'off'}{note}"
 
     def _show(self, place: int) -> None:
+        self._doubt, self._note = False, ""
         item, total = self._sheet.items[place], len(self._sheet.items)
         left = len(self._sheet.open(self._annotator))
         self._console.rule(f"pair {place + 1} of {total}, {left} open, for {escape(visible(self._annotator))}")
@@ -90,7 +125,7 @@ class Terminal:
             self._console.print(escape(told(item)))
         elif (before := item.labels.get(self._annotator)) is not None:
             self._console.print(f"labelled before: {before.relation}{', in doubt' if before.doubt else ''}")
-        self._console.print(escape(HELP))
+        self._console.print(escape(self._help()))
 
 
 def told(item: Item) -> str:

@@ -54,6 +54,8 @@ class _Desk:
         posted = Posted.model_validate_json(body)
         if not 0 <= posted.place < len(self.sheet.items):
             raise ValueError(f"no pair {posted.place}")
+        if self.annotator == ADJUDICATED and not posted.label.note.strip():
+            raise ValueError("whoever adjudicates writes a reason into the note")
         with self._lock:
             self.sheet.label(posted.place, self.annotator, posted.label)
 
@@ -123,19 +125,24 @@ def _page(sheet: Sheet, annotator: str, token: str) -> str:
     source = files("stilltrue.labeling").joinpath("page.html.jinja").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(source).render(
-        annotator=annotator, token=token, keys=KEYS, retiring=RETIRING, total=len(sheet.items)
+        annotator=annotator,
+        token=token,
+        keys=KEYS,
+        retiring=RETIRING,
+        total=len(sheet.assigned(annotator)),
+        adjudicates=annotator == ADJUDICATED,
     )
 
 
 def _state(sheet: Sheet, annotator: str) -> list[dict[str, Any]]:
     """Every pair with this annotator's own label; others' labels only for whoever adjudicates."""
-    queue = set(sheet.open(annotator))
+    assigned = set(sheet.assigned(annotator))
     return [
         {
             "place": place,
             "older": item.older.model_dump(mode="json"),
             "newer": item.newer.model_dump(mode="json"),
-            "open": place in queue,
+            "assigned": place in assigned,
             "label": given.model_dump() if (given := item.labels.get(annotator)) else None,
             "others": [
                 {"annotator": name, **label.model_dump()} for name, label in item.labels.items() if name != ADJUDICATED
