@@ -193,7 +193,7 @@ def _parsed(line: bytes, place: str, problems: list[str]) -> Any:
         return json.loads(line)
     except UnicodeDecodeError as error:
         problems.append(f"{place}: not UTF-8 text ({error.reason})")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         problems.append(f"{place}: not JSON: {error}")
     return None
 

@@ -101,10 +101,10 @@ def test_the_readmes_labelling_works_word_by_word(
     done = script(*first, input="s\n" + "o\n" * 19)
     assert "20 of 20 pairs done for first" in done.stdout
     labelled_in_a_browser(second)
-    assert "1 of 1 disputed pairs done" in script(*adjudicate, input="c\n").stdout
+    assert "1 of 1 disputed pairs done" in script(*adjudicate, input="c\nthe limit was wrong\n").stdout
     told = script(*agreement)
     assert "20 pairs with two labels" in told.stdout
-    assert "among candidate pairs: " in told.stdout
+    assert "among 271 candidate pairs: " in told.stdout
     assert "20 labelled pairs (20 test)" in script(*validate).stdout
 
 

@@ -132,6 +132,14 @@ def test_a_column_that_is_none_of_ours_is_refused_with_a_hint() -> None:
         read("table", HERE / "table.csv", columns={"odler": "before"})
 
 
+def test_a_table_without_a_needed_column_is_refused_once_with_the_columns_that_it_has() -> None:
+    for columns in ({}, {"older": "befor", "newer": "after", "label": "verdict"}):
+        with pytest.raises(
+            InvalidData, match=r"table\.csv:1: no column .*; the columns, split at ',', are 'nr', 'before'"
+        ):
+            read("table", HERE / "table.csv", columns=columns)
+
+
 # Scenarios
 
 

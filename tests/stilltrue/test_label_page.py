@@ -173,14 +173,42 @@ def test_clicks_and_keys_label_one_pair_after_the_other(page: Any, served: Serve
     page.keyboard.press("o")
     saved(page, "coexists")
     page.keyboard.press("k")
-    shows(page, "#message", "Nothing left to label.")
-    assert page.is_hidden("#pair")
+    assert page.inner_text("#where") == "pair 3 of 3, 2 labelled"  # the one that was skipped comes again
     labels = [item.labels.get("ann") for item in read_sheet(served.sheet.path).items]
     assert labels == [
         Given(relation="supersedes", should_retire=True),
         Given(relation="coexists", should_retire=False, doubt=True, note="scrod is no label here"),
         None,
     ]
+
+
+def test_when_all_is_labelled_it_says_so_and_back_still_works(page: Any, served: Served) -> None:
+    for relation in ("supersedes", "contradicts", "refines"):
+        page.click(f"[data-relation={relation}]")
+        shows(page, "#message", f"saved: {relation}")
+    shows(page, "#message", "Nothing left to label. Every label is saved")
+    assert page.is_hidden("#pair")
+    page.click("#back")
+    assert page.get_attribute("[data-relation=refines]", "aria-pressed") == "true"
+
+
+def test_an_adjudicator_must_write_a_reason(browser: Any, tmp_path: Path) -> None:
+    sheet = a_sheet(tmp_path / "s.jsonl")
+    sheet.label(1, "ann", Given(relation="supersedes", should_retire=True))
+    sheet.label(1, "bob", Given(relation="coexists", should_retire=False))
+    with Served(sheet, ADJUDICATED) as served:
+        page = browser.new_page()
+        page.goto(served.url)
+        shows(page, "#where", "pair 2 of 3, 0 labelled")
+        page.keyboard.press("s")
+        shows(page, "#message", "NOT saved: whoever adjudicates writes a reason")
+        page.keyboard.press("n")
+        page.keyboard.type("the newer one says so")
+        page.keyboard.press("Enter")
+        page.keyboard.press("S")
+        shows(page, "#message", "Nothing left to label.")
+        page.close()
+    assert read_sheet(sheet.path).items[1].labels[ADJUDICATED].note == "the newer one says so"
 
 
 def test_back_shows_the_label_that_was_given_and_lets_it_be_changed(page: Any, served: Served) -> None:

@@ -35,9 +35,8 @@ def run(
     """
     from stilltrue.agreement import agreement
     from stilltrue.documents import InvalidData
-    from stilltrue.labeling.estimates import prevalence
     from stilltrue.labeling.sheet import ADJUDICATED, as_pairs
-    from stilltrue.pairs import counted, write_pairs
+    from stilltrue.pairs import write_pairs
 
     with user_errors(InvalidData):
         sheet, labelled = _read(path)
@@ -45,7 +44,7 @@ def run(
         labelled = as_pairs(sheet)
     if not labelled:
         fail(f"{path}: nothing is labelled yet")
-    found, share = agreement(labelled), prevalence(counted(labelled)) if sheet else None
+    found, share = agreement(labelled), _prevalence(sheet, labelled) if sheet else None
     ambiguous = sum(pair.ambiguous for pair in labelled)
     if pairs:
         if pairs.resolve() == path.resolve():
@@ -75,27 +74,32 @@ def run(
         _show_sheet(annotators, disputes, share)
 
 
+def _prevalence(sheet: "Sheet", labelled: "Sequence[Pair]") -> "Weighted":
+    from stilltrue.labeling.estimates import prevalence
+    from stilltrue.pairs import counted
+
+    return prevalence(counted(labelled), {band: candidates for band, (candidates, _) in sheet.design.bands.items()})
+
+
 def _show_sheet(annotators: "Sequence[str]", disputes: "Sequence[str]", share: "Weighted") -> None:
     if len(annotators) > _COUNTED:
         typer.echo(f"counted: the first {_COUNTED} annotators of each pair; there are {len(annotators)}")
     if disputes:
         ids = ", ".join(disputes[:_SHOWN])
         typer.echo(f"{len(disputes)} in dispute or doubt, see `stilltrue label ... --adjudicate`: {ids}")
-    typer.echo(
-        f"pairs of which the older must be retired, among {share.stands_for:.0f} candidate pairs: {_share(share)}"
-    )
+    typer.echo(f"pairs of which the older must be retired, among {share.stands_for} candidate pairs: {_share(share)}")
+    if share.unseen:
+        typer.echo(f"nothing is known of {share.unseen} candidate pairs in bands without a label")
 
 
 def _read(path: Path) -> "tuple[Sheet | None, list[Pair]]":
     """The sheet, or else the pairs."""
-    from stilltrue.documents import InvalidData
     from stilltrue.labeling.sheet import read_sheet
     from stilltrue.pairs import read_pairs
 
-    try:
-        return read_sheet(path), []
-    except InvalidData:
-        return None, list(read_pairs(path).pairs)
+    with path.open("rb") as file:
+        is_sheet = b'"bands"' in file.readline()
+    return (read_sheet(path), []) if is_sheet else (None, list(read_pairs(path).pairs))
 
 
 def _show(found: "Agreement") -> None:

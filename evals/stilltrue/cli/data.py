@@ -62,6 +62,8 @@ def import_(
             columns=dict(_split(one, "--column") for one in column or ()),
             relations=_relations(relation or ()),
         )
+        if out.exists() and out.samefile(path):
+            fail(f"--out {out} is the file that is read")
         suffixes = (".jsonl",) if importer.gives == "pairs" else (".yaml", ".yml")
         if out.suffix not in suffixes:
             fail(f"--out is {out}, but {format_} gives {importer.gives}: name a file *{suffixes[0]}")

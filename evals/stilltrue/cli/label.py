@@ -70,7 +70,10 @@ def _drawn(store: Path, out: Path, *, size: int, seed: int, embedder: str | None
     from stilltrue.labeling.sheet import new_sheet
     from tombstore.graymatter.files import read_facts
 
-    facts = [fact for fact in read_facts(store).facts if fact.live]
+    dump = read_facts(store)
+    if dump.warnings:
+        typer.echo(f"left out: {len(dump.warnings)} records, first {printable(dump.warnings[0])}", err=True)
+    facts = [fact for fact in dump.facts if fact.live]
     model, embed = cached_embedder(embedder, shown=True)
     drawn = draw(facts, embed, size=size, seed=seed)
     if not drawn.pairs:
@@ -83,13 +86,15 @@ def _drawn(store: Path, out: Path, *, size: int, seed: int, embedder: str | None
 def _label(sheet: "Sheet", annotator: str, *, web: bool, port: int, draw_only: bool, review: bool) -> None:
     from stilltrue.labeling.sheet import ADJUDICATED
 
+    if draw_only:
+        typer.echo(f"{printable(str(sheet.path))}: {len(sheet.items)} pairs, ready to be labelled")
+        return
     try:
-        if draw_only:
-            pass
-        elif web:
-            _serve(sheet, annotator, port)
-        elif review or sheet.open(annotator):
-            _ask(sheet, annotator, review=review)
+        with user_errors():
+            if web:
+                _serve(sheet, annotator, port)
+            elif review or sheet.open(annotator):
+                _ask(sheet, annotator, review=review)
     except (KeyboardInterrupt, EOFError):
         typer.echo("")
     left, assigned = len(sheet.open(annotator)), len(sheet.assigned(annotator))
@@ -118,7 +123,7 @@ def _ask(sheet: "Sheet", annotator: str, *, review: bool) -> None:
 
     def ask(prompt: str) -> str:
         typer.echo(prompt, nl=False)
-        return sys.stdin.readline()
+        return sys.stdin.readline().encode("utf-8", "replace").decode()
 
     Terminal(sheet, annotator, console=console(), key=key, ask=ask, review=review).run()
 

@@ -92,7 +92,7 @@ def lines(path: Path, found: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
         place = f"{path}:{number}"
         try:
             value = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             found.complain(place, f"not JSON: {error}")
             continue
         if isinstance(value, dict):
@@ -115,7 +115,10 @@ def table_rows(
         line = raw.count(b"\n", 0, error.start) + 1
         raise InvalidData([f"{path}:{line}: not UTF-8 text ({error.reason} at byte {error.start})"]) from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)  # type: ignore[arg-type]
-    head = next(reader, list[str]())
+    try:
+        head = next(reader, list[str]())
+    except csv.Error as error:
+        raise InvalidData([f"{path}:1: {error}"]) from None
     if missing := [name for name in needed if name not in head]:
         complaint = (
             f"{path}:1: no column {missing[0]!r}{did_you_mean(missing[0], head)}; the columns, split at {delimiter!r}, "
@@ -159,10 +162,12 @@ def imported(importer: Importer, path: Path, options: Options) -> Imported:
         other = seen.setdefault(one.id, one)
         if other is one:
             continue
-        if (other.older.text, other.newer.text) == (one.older.text, one.newer.text):
+        if (other.older, other.newer, other.relation) == (one.older, one.newer, one.relation):
             found.left_out["a copy of an earlier row"] += 1
         else:
-            found.complain(f"{path}: {one.id}", "the id is that of another row with other texts")
+            found.complain(
+                f"{path}: {one.id}", "the id (or the pair) is that of another row with another text or label"
+            )
     found.pairs = list(seen.values())
     return found
 
@@ -203,8 +208,9 @@ def pair(
 
 
 def word(text: str) -> str:
-    """The text as an id: small letters, digits, dots and dashes."""
-    return re.sub(r"[^a-z0-9_.:-]+", "-", text.lower()).strip("-._:") or "none"
+    """The text as an id: small letters, digits, dots and dashes; what was lost is replaced by a digest of the text."""
+    plain = re.sub(r"[^a-z0-9_.:-]+", "-", text).strip("-._:")
+    return plain if plain == text else f"{plain}-{digest(text)[:6]}".lstrip("-")
 
 
 def digest(text: str) -> str:

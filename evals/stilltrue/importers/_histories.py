@@ -79,6 +79,8 @@ def _listed(path: Path) -> list[Any]:
         value: Any = json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InvalidData([f"{path}: not UTF-8 text ({error.reason} at byte {error.start})"]) from None
+    except RecursionError:
+        raise InvalidData([f"{path}: not JSON: nested too deeply"]) from None
     except json.JSONDecodeError as error:
         raise InvalidData([f"{path}:{error.lineno}: not JSON: {error.msg}"]) from None
     return cast("list[Any]", value) if isinstance(value, list) else [value]

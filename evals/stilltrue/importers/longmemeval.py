@@ -35,6 +35,9 @@ def _converted(value: dict[str, Any], found: Imported) -> tuple[str, Steps] | No
     if value["question_type"] != _KIND:
         found.left_out[f"a question of another type than {_KIND}"] += 1
         return None
+    if str(value["question_id"]).endswith("_abs"):
+        found.left_out["a question that has no answer in the history (_abs)"] += 1
+        return None
     query = value["questions"][0] if "questions" in value else value["question"]
     told = list(_turns(value))
     evidence = [(at, name) for at, name, _, marked in told if marked]

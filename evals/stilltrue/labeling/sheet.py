@@ -6,14 +6,15 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 from filelock import FileLock
 from pydantic import Field, ValidationError
 
 from stilltrue.documents import InvalidData, explained
 from stilltrue.labeling.sampling import Sample
-from stilltrue.pairs import Adjudicated, Label, Labels, Pair, Statement
-from stilltrue.records import Record
+from stilltrue.pairs import Adjudicated, Label, Labels, Pair, Statement, Word
+from stilltrue.records import Record, Text
 
 ADJUDICATED = "adjudicated"
 """The name under which the final label of a disputed pair is kept."""
@@ -30,13 +31,13 @@ class Given(Label):
 class Item(Record):
     """A drawn pair. ``weight``: how many candidate pairs of its band it stands for. ``labels`` by annotator."""
 
-    id: str
+    id: Word
     agent: str
     older: Statement
     newer: Statement
     similarity: float
-    band: str
-    weight: float
+    band: Text
+    weight: Annotated[float, Field(gt=0)]
     labels: dict[str, Given] = Field(default_factory=dict)
 
 
@@ -132,7 +133,7 @@ def new_sheet(path: Path, sample: Sample, *, size: int, seed: int, embedder: str
 def read_sheet(path: Path) -> Sheet:
     """Read a sheet. Raises InvalidData with file and line for what is not of its form."""
     problems: list[str] = []
-    lines = path.read_bytes().splitlines()
+    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").rstrip().splitlines()
     if not lines:
         raise InvalidData([f"{path}:1: the file is empty"])
     read = [*_read(path, lines, problems)]
@@ -140,7 +141,10 @@ def read_sheet(path: Path) -> Sheet:
         raise InvalidData(problems)
     design, *items = read
     assert isinstance(design, Design)  # noqa: S101 - for the type checker; _read has complained otherwise
-    return Sheet(path, design, [item for item in items if isinstance(item, Item)])
+    sheet = Sheet(path, design, [item for item in items if isinstance(item, Item)])
+    if twice := [item.id for item in sheet.items if sum(one.id == item.id for one in sheet.items) > 1]:
+        raise InvalidData([f"{path}: the id {twice[0]!r} is used twice"])
+    return sheet
 
 
 def _read(path: Path, lines: Sequence[bytes], problems: list[str]) -> Iterator[Design | Item]:
@@ -156,16 +160,37 @@ def as_pairs(sheet: Sheet) -> list[Pair]:
 
     A dispute on ``should_retire`` that nobody has adjudicated is ambiguous; of other relations the first one stands.
     """
-    return [_pair(item) for item in sheet.items if any(name != ADJUDICATED for name in item.labels)]
+    groups = _groups(sheet.items)
+    order = {name: place for place, name in enumerate(sheet.annotators())}
+    return [
+        _pair(item, groups[item.id], [item.labels[name] for name in sorted(names, key=order.__getitem__)])
+        for item in sheet.items
+        if (names := [name for name in item.labels if name != ADJUDICATED])
+    ]
 
 
-def _pair(item: Item) -> Pair:
-    given = _given(item)[:2]
+def _groups(items: Sequence[Item]) -> dict[str, str]:
+    """Pairs that share a fact, even by way of others, are one group, named after its first pair."""
+    group: dict[str, str] = {}
+    of_fact: dict[tuple[str, str], str] = {}
+    for item in items:
+        facts = [(item.agent, one.text) for one in (item.older, item.newer)]
+        known = {of_fact[fact] for fact in facts if fact in of_fact}
+        name = min(known, default=item.id)
+        group[item.id] = name
+        for joined in known - {name}:
+            group = {one: name if its == joined else its for one, its in group.items()}
+            of_fact = {fact: name if its == joined else its for fact, its in of_fact.items()}
+        of_fact |= dict.fromkeys(facts, name)
+    return group
+
+
+def _pair(item: Item, group: str, given: Sequence[Given]) -> Pair:
     first, second = given[0], given[1] if len(given) > 1 else None
     final = _final(item, first)
     return Pair(
         id=item.id,
-        group=item.id,
+        group=group,
         older=item.older,
         newer=item.newer,
         relation=final.relation,
@@ -176,15 +201,15 @@ def _pair(item: Item) -> Pair:
         difficulty="medium",
         split="test",
         labels=Labels(first=_bare(first), second=second and _bare(second), adjudicated=final),
-        rationale=next((one.note for one in item.labels.values() if one.note), "labelled from a store"),
+        rationale=next((one.note for one in item.labels.values() if one.note.strip()), "labelled from a store"),
         weight=item.weight,
         stratum=item.band,
     )
 
 
 def _final(item: Item, first: Given) -> Adjudicated:
-    if settled := item.labels.get(ADJUDICATED):
-        reason = settled.note or "adjudicated without a note"
+    if disputed(item) and (settled := item.labels.get(ADJUDICATED)):  # a dispute that is over needs no judge
+        reason = settled.note.strip() or "adjudicated without a note"
         return Adjudicated(**_bare(settled).model_dump(), ambiguous=settled.doubt, reason=reason)
     if disputed(item):
         reason = "the annotators differ or doubt; not adjudicated"

@@ -45,6 +45,10 @@ class _Desk:
         self.token = secrets.token_urlsafe(16)
         self._lock = Lock()
 
+    def admits(self, token: str) -> bool:
+        """Whether it is the page's token."""
+        return secrets.compare_digest(token.encode(), self.token.encode())
+
     def state(self) -> list[dict[str, Any]]:
         with self._lock:
             return _state(self.sheet, self.annotator)
@@ -80,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._at_home():
             return
         length = self.headers.get("Content-Length", "")
-        if self.path != "/label" or not secrets.compare_digest(self.headers.get("X-Token", ""), self._desk.token):
+        if self.path != "/label" or not self._desk.admits(self.headers.get("X-Token", "")):
             self._send(HTTPStatus.FORBIDDEN, _PLAIN, b"reload the page")
         elif not length.isdecimal() or not 0 < int(length) <= _MOST_BYTES:
             self._send(HTTPStatus.BAD_REQUEST, _PLAIN, b"too long or empty")
