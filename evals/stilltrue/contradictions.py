@@ -1,7 +1,7 @@
 """A folder of labelled contradictions: ``pairs.jsonl``, ``streams/``, or both; read, checked and summed up."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -38,7 +38,7 @@ class PairCounts:
 
 @dataclass(frozen=True, slots=True)
 class StreamCounts:
-    """Of one stream. ``proposed``: pairs of the candidate step; ``reached``: supersessions among them."""
+    """Of one stream. ``proposed``: clear pairs of the candidate step; ``reached``: supersessions among them."""
 
     stream: str
     facts: int
@@ -76,13 +76,20 @@ def check(place: Traversable, *, strict: bool, embed: Embed | None = None) -> Co
     if place.is_dir() and place.joinpath("streams").is_dir():
         try:
             found.streams = read_streams(place)
-            found.problems += streams.shortcomings(found.streams) if strict else ()
+            found.problems += (*streams.shortcomings(found.streams), *_without_canary(place)) if strict else ()
             if embed:
                 found.proposed = streams.proposals(found.streams, embed)
                 found.problems += streams.unread(found.streams, found.proposed)
         except InvalidData as error:
             found.problems += error.problems
     return found
+
+
+def _without_canary(place: Traversable) -> Iterator[str]:
+    """Streams whose first line doesn't say that they are benchmark data."""
+    for file in sorted(place.joinpath("streams").iterdir(), key=lambda one: one.name):
+        if file.name.endswith(".yaml") and "canary" not in file.read_text(encoding="utf-8").partition("\n")[0]:
+            yield f"{file}:1: no canary"
 
 
 def pair_counts(found: PairSet) -> PairCounts:
@@ -103,7 +110,8 @@ def stream_counts(found: Streams, proposed: dict[str, list[Edge]] | None) -> lis
     counts: list[StreamCounts] = []
     for one in found.streams:
         told = {(pair.older, pair.newer) for pair in one.supersessions}
-        edges = proposed[one.stream] if proposed else None
+        unclear = {(pair.older, pair.newer) for pair in one.ambiguous}
+        edges = [edge for edge in proposed[one.stream] if edge not in unclear] if proposed else None
         counts.append(
             StreamCounts(
                 stream=one.stream,

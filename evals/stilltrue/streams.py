@@ -1,5 +1,6 @@
 """Streams: whole small stores in which every pair that a candidate step proposes has been looked at."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,6 +63,11 @@ class Streams:
     looked_at: dict[str, frozenset[Edge]]
     hashes: dict[str, str]
 
+    @property
+    def content(self) -> str:
+        """One SHA-256 of all files, what was looked at included; the card has it."""
+        return hashlib.sha256(repr(sorted(self.hashes.items())).encode()).hexdigest()
+
 
 def read_streams(root: Traversable) -> Streams:
     """The streams below a folder (``streams/*.yaml``) with ``looked_at.jsonl`` beside them. Raises InvalidData."""
@@ -71,7 +77,11 @@ def read_streams(root: Traversable) -> Streams:
     for document, stream in load(root, "streams", Stream, problems, hashes):
         problems += (document.complaint(place, text) for place, text in _complaints(stream))
         streams.append(stream)
-    looked_at = _looked_at(root.joinpath("streams", "looked_at.jsonl"), problems) if streams else {}
+    file = root.joinpath("streams", "looked_at.jsonl")
+    looked_at = _looked_at(file, problems) if streams else {}
+    problems += _strange(looked_at, streams)
+    if file.is_file():
+        hashes["streams/looked_at.jsonl"] = hashlib.sha256(file.read_bytes()).hexdigest()
     if problems:
         raise InvalidData(problems)
     return Streams(tuple(streams), looked_at, hashes)
@@ -110,10 +120,22 @@ def _looked_at(file: Traversable, problems: list[str]) -> dict[str, frozenset[Ed
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             value = json.loads(line)
+            if value["stream"] in found:
+                raise ValueError(f"{value['stream']} is listed twice")
             found[value["stream"]] = frozenset((older, newer) for older, newer in value["pairs"])
         except (ValueError, KeyError, TypeError) as error:
             problems.append(f"{file.name}:{number}: not of the form {{stream, pairs}}: {error}")
     return found
+
+
+def _strange(looked_at: Mapping[str, frozenset[Edge]], streams: Sequence[Stream]) -> Iterator[str]:
+    """Streams and facts in looked_at.jsonl that there are none of."""
+    facts = {stream.stream: {fact.id for fact in stream.facts} for stream in streams}
+    for name, edges in looked_at.items():
+        if name not in facts:
+            yield f"looked_at.jsonl: there is no stream {name!r}"
+        elif strange := sorted({fact for edge in edges for fact in edge} - facts[name]):
+            yield f"looked_at.jsonl: {name} has no fact {strange[0]!r}"
 
 
 def in_order(stream: Stream) -> list[StreamFact]:

@@ -17,6 +17,7 @@ from stilltrue.contradictions import Contradictions
 from stilltrue.pairchecks import problems
 from stilltrue.pairs import CANARY, Pair, counted, read_pairs
 from stilltrue.report.pair_card import END, START, replaced, statistics
+from stilltrue.splits import divided
 from tombstore import default_embedder
 
 FOLDER = Path(__file__).parents[2] / "datasets/stilltrue_data/contradictions"
@@ -126,6 +127,11 @@ def test_the_readme_counts_pairs_and_streams(data: Contradictions, pairs: tuple[
     told = sum(len(stream.supersessions) for stream in data.streams.streams)
     assert f"has {len(pairs):,} pairs of facts" in readme
     assert f"and {len(data.streams.streams)} whole small stores with {told} supersessions" in readme
+
+
+def test_the_splits_are_those_of_the_seed_that_the_card_tells(pairs: tuple[Pair, ...]) -> None:
+    (seed,) = re.findall(r"seed (\d+)", CARD)
+    assert list(pairs) == divided(pairs, seed=int(seed))
 
 
 # One change anywhere is noticed

@@ -50,7 +50,7 @@ def test_a_stream_is_read_with_what_was_looked_at(garden: Path) -> None:
     (stream,) = found.streams
     assert [fact.id for fact in in_order(stream)] == ["f01", "f02", "f03", "f04"]
     assert found.looked_at == {"garden": frozenset({("f01", "f04")})}
-    assert list(found.hashes) == ["streams/garden.yaml"]
+    assert list(found.hashes) == ["streams/garden.yaml", "streams/looked_at.jsonl"]
 
 
 def test_only_pairs_of_near_facts_are_proposed_the_older_first(garden: Path) -> None:
@@ -88,6 +88,24 @@ def test_streams_without_a_record_of_what_was_read_are_refused(write: Write) -> 
         read_streams(write({"streams/garden.yaml": STREAM}))
     with pytest.raises(InvalidData, match=r"looked_at\.jsonl:1: not of the form"):
         read_streams(write({"streams/garden.yaml": STREAM, "streams/looked_at.jsonl": "[]\n"}))
+
+
+def test_what_was_looked_at_must_be_there_and_once(write: Write) -> None:
+    for line, complaint in (
+        ('{"stream": "gardn", "pairs": []}', "there is no stream 'gardn'"),
+        ('{"stream": "garden", "pairs": [["f01", "f77"]]}', "garden has no fact 'f77'"),
+        (f"{LOOKED_AT}{LOOKED_AT}", "garden is listed twice"),
+    ):
+        root = write({"streams/garden.yaml": STREAM, "streams/looked_at.jsonl": line + "\n"})
+        with pytest.raises(InvalidData, match=complaint):
+            read_streams(root)
+
+
+def test_any_change_of_a_stream_changes_the_hash_that_the_card_tells(write: Write, garden: Path) -> None:
+    before = read_streams(garden).content
+    changed = STREAM.replace("1180", "1181")
+    after = read_streams(write({"streams/garden.yaml": changed, "streams/looked_at.jsonl": LOOKED_AT}, "other")).content
+    assert before != after
 
 
 def test_a_published_set_needs_many_streams_of_some_size(garden: Path) -> None:
@@ -129,8 +147,8 @@ def test_the_statistics_of_streams_tell_the_prevalence(garden: Path) -> None:
     found = Contradictions(streams=read_streams(garden))
     found.proposed = proposals(read_streams(garden), embed)
     text = statistics(found)
-    assert "Streams: 1, with 4 facts, 1 supersessions and 1 ambiguous pairs." in text
-    assert "proposes 3 pairs, all of which were read; 1 of them are supersessions, a prevalence of 33.33%." in text
+    assert "Streams: 1, with 4 facts, 1 supersessions and 1 ambiguous pairs, which are in no figure" in text
+    assert "proposes 3 pairs, all of which were read; 1 of them are supersessions, a prevalence of 33.33% (" in text
     assert "| garden | 4 | 1 | 1 | 3 | 1 |" in text
 
 
