@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -50,7 +50,7 @@ class Label(Record):
 class Adjudicated(Label):
     """What counts in the end. ``ambiguous``: the text allows both answers, so no gate counts the pair.
 
-    ``reason`` is written wherever the annotators disagreed or doubted.
+    ``reason`` is written wherever the annotators disagreed, and for what is ambiguous.
     """
 
     ambiguous: bool = False
@@ -202,9 +202,5 @@ def _made(model: type[BaseModel], value: Any, place: str, problems: list[str]) -
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        problems += (f"{place}: {explained(one)}" for one in _errors(error))
+        problems += (f"{place}: {explained(dict(one))}" for one in error.errors())
         return None
-
-
-def _errors(error: ValidationError) -> Sequence[Any]:
-    return error.errors()

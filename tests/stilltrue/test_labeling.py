@@ -20,7 +20,7 @@ from stilltrue.labeling.estimates import weighted_share
 from stilltrue.labeling.sampling import BANDS, Sample, draw, spread
 from stilltrue.labeling.sheet import ADJUDICATED, Given, Sheet, as_pairs, new_sheet, read_sheet
 from stilltrue.labeling.terminal import KEYS, Terminal
-from stilltrue.pairs import RELATIONS, RETIRING, Relation
+from stilltrue.pairs import RELATIONS, RETIRING, Relation, Statement
 from tombstore import Fact, parse_instant
 from tombstore.candidates import FLOOR, NEIGHBORS, similar_pairs
 from tombstore.export import to_json
@@ -200,6 +200,17 @@ def test_a_failed_write_leaves_the_old_sheet(tmp_path: Path, monkeypatch: pytest
     assert (tmp_path / "s.jsonl").read_bytes() == before
 
 
+def test_a_sheet_is_private_and_keeps_its_mode_and_the_link_to_it(tmp_path: Path) -> None:
+    sheet = a_sheet(tmp_path / "s.jsonl")
+    assert sheet.path.stat().st_mode & 0o777 == 0o600
+    sheet.path.chmod(0o640)
+    (tmp_path / "link.jsonl").symlink_to(sheet.path)
+    read_sheet(tmp_path / "link.jsonl").label(0, "ann", a_label("refines"))
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert sheet.path.stat().st_mode & 0o777 == 0o640
+    assert read_sheet(sheet.path).items[0].labels
+
+
 def test_a_new_sheet_never_replaces_labels(tmp_path: Path) -> None:
     a_sheet(tmp_path / "s.jsonl")
     with pytest.raises(FileExistsError):
@@ -250,6 +261,38 @@ def test_labelled_pairs_carry_weight_and_band(tmp_path: Path) -> None:
     (pair,) = as_pairs(sheet)
     assert (pair.weight, pair.stratum, pair.split) == (sheet.items[0].weight, sheet.items[0].band, "test")
     assert pair.labels.second is None
+
+
+def test_pairs_that_share_a_fact_are_one_group(tmp_path: Path) -> None:
+    sheet = a_sheet(tmp_path / "s.jsonl")
+    told = [("a", "b"), ("c", "d"), ("b", "c"), ("e", "f"), ("g", "h"), ("f", "x")]
+    for place, (older, newer) in enumerate(told):
+        texts = {"older": Statement(text=older), "newer": Statement(text=newer)}
+        sheet.items[place] = sheet.items[place].model_copy(update=texts)
+        sheet.items[place] = sheet.items[place].model_copy(update={"labels": {"ann": a_label("refines")}})
+    first, second, third, fourth, fifth, sixth = (pair.group for pair in as_pairs(sheet))
+    assert first == second == third
+    assert fourth == sixth
+    assert len({first, fourth, fifth}) == 3
+
+
+def test_annotators_are_told_apart_by_name_whoever_labelled_a_pair_first(tmp_path: Path) -> None:
+    sheet = a_sheet(tmp_path / "s.jsonl")
+    for place in range(6):
+        names = ("ann", "bob") if place % 2 == 0 else ("bob", "ann")
+        for name in names:
+            sheet.label(place, name, a_label("supersedes" if name == "ann" else "coexists"))
+    assert {pair.labels.first.relation for pair in as_pairs(sheet)} == {"supersedes"}
+
+
+def test_an_adjudication_counts_only_while_there_is_a_dispute(tmp_path: Path) -> None:
+    sheet = a_sheet(tmp_path / "s.jsonl")
+    sheet.label(0, "ann", a_label("supersedes"))
+    sheet.label(0, "bob", a_label("coexists"))
+    sheet.label(0, ADJUDICATED, a_label("supersedes", note="why"))
+    assert as_pairs(sheet)[0].should_retire
+    sheet.label(0, "ann", a_label("coexists"))
+    assert not as_pairs(sheet)[0].should_retire
 
 
 # The terminal

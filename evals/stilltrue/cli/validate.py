@@ -48,7 +48,7 @@ def run(
         typer.Option(
             "--strict",
             help="Scenarios: run the controls too, under four strategies, and let no warning pass. Pairs: size, "
-            "balance, copies, canary. The pairs that come along are always checked so.",
+            "balance, copies, canary. Without PATH the pairs that come along are always checked so.",
         ),
     ] = False,
     as_json: AsJson = False,

@@ -12,7 +12,7 @@ def make() -> Importer:
         name="normalized",
         gives="pairs",
         source="normalized",
-        licence="as each row states",
+        licence="not stated",
         read=reader(_converted),
     )
 

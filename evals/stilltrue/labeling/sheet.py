@@ -88,10 +88,13 @@ class Sheet:
 
     def save(self) -> None:
         """Write the file beside itself first, so that an interruption leaves the old or the new one."""
-        unfinished = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        path = self.path.resolve()  # through a link, to the file that it means
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         lines = [self.design.model_dump_json(), *(item.model_dump_json(exclude_defaults=True) for item in self.items)]
         unfinished.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
-        unfinished.replace(self.path)
+        # Facts are private: whoever may read the sheet stays as it is, and at first it is nobody else.
+        unfinished.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o600)
+        unfinished.replace(path)
 
 
 def disputed(item: Item) -> bool:
