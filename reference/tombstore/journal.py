@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from tombstore.fact import Fact
 
 APPLICATION_ID = 0x746F6D62  # "tomb"
 SCHEMA_VERSION = 1
+_PAUSE_MS = 10
 
 _Made = TypeVar("_Made")
 
@@ -83,10 +85,11 @@ class Journal:
 
     def _prepare(self) -> None:
         run = self._connection.execute
-        version, application = run("PRAGMA user_version").fetchone()[0], run("PRAGMA application_id").fetchone()[0]
+        # The tables first: whoever is creating them writes the two numbers in the same transaction.
         tables = run("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        version, application = run("PRAGMA user_version").fetchone()[0], run("PRAGMA application_id").fetchone()[0]
         if tables == 0 and not self.read_only:
-            run("PRAGMA journal_mode = WAL")
+            self._switch_to_wal()
             # A second process may be creating the same file: whoever gets the lock second finds the tables there.
             with self.transaction():
                 if run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
@@ -99,6 +102,18 @@ class Journal:
         elif version > SCHEMA_VERSION:
             raise NotAStore(f"{self.path}: written by a newer tombstore (schema {version}, known: {SCHEMA_VERSION})")
         run("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut, not only a killed process
+
+    def _switch_to_wal(self) -> None:
+        """Where others are creating the same file, SQLite refuses this at once instead of waiting; so wait here."""
+        for left in reversed(range(max(1, self._wait // _PAUSE_MS))):
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError:
+                if not left:
+                    raise
+                time.sleep(_PAUSE_MS / 1000)
+            else:
+                return
 
     def close(self) -> None:
         """Close the connection. Harmless when closed already."""
