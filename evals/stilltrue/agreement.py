@@ -15,7 +15,7 @@ Both = tuple[Label, Label]
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """Cohen's kappa in [-1, 1] with its 95 % interval (asymptotic); None when an annotator used one label only."""
+    """Cohen's kappa in [-1, 1] with its 95 % interval (asymptotic); None when each used one label only."""
 
     value: float | None
     low: float | None

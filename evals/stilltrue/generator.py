@@ -102,7 +102,7 @@ def background(name: str, facts: int, *, related: bool, seed: int = 0) -> Backgr
     A smaller body of the same kind is the beginning of a larger one.
     """
     words, _ = vocabulary()
-    random = Random(seed)  # noqa: S311
+    random = Random(seed)  # noqa: S311 - reproducible, not secret
     domains = tuple(one for one in _domains(words) if (one in words.related) == related)
     about = map(_stated(random), subjects(words, random, domains=domains))
     texts = about if related else _in_turn(about, fillers(words, random))

@@ -112,7 +112,7 @@ def _show(found: "Agreement") -> None:
 
 def _kappa(found: "Kappa") -> str:
     if found.value is None:
-        return "n/a: somebody used one label only"
+        return "n/a: each used one label only"
     return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 

@@ -114,7 +114,8 @@ def table_rows(
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InvalidData([f"{path}:{line}: not UTF-8 text ({error.reason} at byte {error.start})"]) from None
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)  # type: ignore[arg-type]
+    lines_of_text = io.StringIO(text, newline="")
+    reader = csv.reader(lines_of_text, delimiter=delimiter, quoting=quoting, strict=True)  # type: ignore[arg-type] - an int is no Literal
     try:
         head = next(reader, list[str]())
     except csv.Error as error:

@@ -15,10 +15,10 @@ def make() -> "NullSystem":
 class NullSystem(Deaf):
     """Returns nothing, whatever it is told."""
 
-    def recall(self, *, query: str, k: int, at: datetime) -> Sequence[Recalled]:  # noqa: ARG002
+    def recall(self, *, query: str, k: int, at: datetime) -> Sequence[Recalled]:  # noqa: ARG002 - the protocol
         """Nothing."""
         return ()
 
-    def recall_as_of(self, *, query: str, k: int, at: datetime, as_of: datetime) -> Sequence[Recalled]:  # noqa: ARG002
+    def recall_as_of(self, *, query: str, k: int, at: datetime, as_of: datetime) -> Sequence[Recalled]:  # noqa: ARG002 - the protocol
         """Nothing."""
         return ()

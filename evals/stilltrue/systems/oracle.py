@@ -23,7 +23,7 @@ class OracleSystem(Deaf):
         """The gold facts; nothing for a query that nobody scores."""
         return [Recalled(text) for text in self._answers.get((query, at), ())[:k]]
 
-    def recall_as_of(self, *, query: str, k: int, at: datetime, as_of: datetime) -> Sequence[Recalled]:  # noqa: ARG002
+    def recall_as_of(self, *, query: str, k: int, at: datetime, as_of: datetime) -> Sequence[Recalled]:  # noqa: ARG002 - the protocol
         """The gold facts, whatever the instant asked about."""
         return self.recall(query=query, k=k, at=at)
 
